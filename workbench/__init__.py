@@ -1,0 +1,91 @@
+"""The workbench for vector indexes: fingerprints, ceilings, summaries and routing, as a library.
+
+Names are resolved on first use, so that importing one part does not load the rest: ``import workbench`` loads
+neither duckdb nor numpy, and nothing here loads the terminal program.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "DEFAULT_MAX_CHUNK_CHARS": "workbench.core.ceiling",
+    "ChunkCeiling": "workbench.core.ceiling",
+    "EmbedderMismatchError": "workbench.core.fingerprint",
+    "EmbeddingSummary": "workbench.core.summary",
+    "Entry": "workbench.index.store",
+    "Fingerprint": "workbench.core.fingerprint",
+    "VectorStore": "workbench.index.store",
+    "fingerprint_conflict": "workbench.core.fingerprint",
+    "fingerprint_text": "workbench.core.fingerprint",
+    "open_source": "workbench.sources",
+    "parse_fingerprint": "workbench.core.fingerprint",
+    "resolve_chunk_ceiling": "workbench.core.ceiling",
+    "resolve_index_ceiling": "workbench.embedders.models",
+    "summarize_embeddings": "workbench.core.summary",
+    "summarize_vector": "workbench.core.summary",
+    "truncation_warning": "workbench.core.ceiling",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 (a module attribute may be anything)
+    """Import the home of a public name when it is first asked for."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names, loaded or not."""
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from workbench.core.ceiling import (
+        DEFAULT_MAX_CHUNK_CHARS as DEFAULT_MAX_CHUNK_CHARS,
+    )
+    from workbench.core.ceiling import (
+        ChunkCeiling as ChunkCeiling,
+    )
+    from workbench.core.ceiling import (
+        resolve_chunk_ceiling as resolve_chunk_ceiling,
+    )
+    from workbench.core.ceiling import (
+        truncation_warning as truncation_warning,
+    )
+    from workbench.core.fingerprint import (
+        EmbedderMismatchError as EmbedderMismatchError,
+    )
+    from workbench.core.fingerprint import (
+        Fingerprint as Fingerprint,
+    )
+    from workbench.core.fingerprint import (
+        fingerprint_conflict as fingerprint_conflict,
+    )
+    from workbench.core.fingerprint import (
+        fingerprint_text as fingerprint_text,
+    )
+    from workbench.core.fingerprint import (
+        parse_fingerprint as parse_fingerprint,
+    )
+    from workbench.core.summary import (
+        EmbeddingSummary as EmbeddingSummary,
+    )
+    from workbench.core.summary import (
+        summarize_embeddings as summarize_embeddings,
+    )
+    from workbench.core.summary import (
+        summarize_vector as summarize_vector,
+    )
+    from workbench.embedders.models import resolve_index_ceiling as resolve_index_ceiling
+    from workbench.index.store import Entry as Entry
+    from workbench.index.store import VectorStore as VectorStore
+    from workbench.sources import open_source as open_source

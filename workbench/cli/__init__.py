@@ -1,0 +1,1 @@
+"""One file a command; output.py alone writes to stdout."""

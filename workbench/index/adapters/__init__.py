@@ -1,0 +1,1 @@
+"""What tells one producer's layout from another's: one adapter a file."""

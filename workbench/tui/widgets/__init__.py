@@ -1,0 +1,1 @@
+"""Widgets: they get plain data and emit messages, and never query."""
