@@ -1,0 +1,284 @@
+"""What a check-up says: findings, and the typed verdicts that `check --json` prints and the screens show.
+
+Lengths are in UTF-16 code units, times in epoch milliseconds. Strings of files are kept exactly as they are; whoever
+draws them makes them inert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.core.ceiling import ChunkCeiling
+    from workbench.core.fingerprint import Fingerprint
+    from workbench.index.model import DuplicateIds, FingerprintCount, Problem, VectorHealth
+
+
+class Severity(StrEnum):
+    """How bad a finding is, worst first."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Code(StrEnum):
+    """Every finding about an index, in the order in which findings of one severity are told."""
+
+    EMBEDDER_MISMATCH = "embedder-mismatch"
+    MIXED_FINGERPRINTS = "mixed-fingerprints"
+    UNREADABLE_SOURCE = "unreadable-source"
+    CLIPPED_CHUNKS = "clipped-chunks"
+    NON_FINITE_VECTORS = "non-finite-vectors"
+    ZERO_VECTORS = "zero-vectors"
+    WRONG_DIMS = "wrong-dims"
+    MISSING_VECTORS = "missing-vectors"
+    DUPLICATE_IDS = "duplicate-ids"
+    FINGERPRINT_LOST = "fingerprint-lost"
+    FINGERPRINT_UNKNOWN = "fingerprint-unknown"
+
+
+LATER_CODES = (
+    "wrong-space-retrieval",
+    "retrieved-clipped",
+    "vectors-not-summarised",
+    "incomplete-recording",
+    "contaminated-by-fallback",
+)
+"""Codes that arise only from recordings and routing logs; known to ``--fail-on`` so that one CI line can name all."""
+
+_ERRORS = frozenset({Code.EMBEDDER_MISMATCH, Code.MIXED_FINGERPRINTS, Code.UNREADABLE_SOURCE})
+_ORDER = {code: place for place, code in enumerate(Code)}
+_RANK = {severity: place for place, severity in enumerate(Severity)}
+
+
+def severity_of(code: Code) -> Severity:
+    """The severity that a code always has."""
+    if code in _ERRORS:
+        return Severity.ERROR
+    return Severity.INFO if code is Code.FINGERPRINT_UNKNOWN else Severity.WARNING
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong: what and how much with its consequence, and the way out."""
+
+    code: Code
+    message: str
+    fix: str
+
+    @property
+    def severity(self) -> Severity:
+        """As the code has it."""
+        return severity_of(self.code)
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Errors, then warnings, then infos; within one severity in the order of Code."""
+    return tuple(sorted(findings, key=lambda each: (_RANK[each.severity], _ORDER[each.code])))
+
+
+@dataclass(frozen=True, slots=True)
+class FingerprintVerdict:
+    """What a namespace says of its embedder, and what its vectors say.
+
+    Attributes:
+        recorded: what a registry or the file's metadata records; None when nothing says.
+        counts: what the vectors say, most frequent first; anonymous ones as ``?@<length>``.
+        count: rows, with and without a vector.
+        model: the one model that the record, or else every vector, names; None when none or several are named.
+        guesses: models of the table with the same length, offered when nothing names one.
+        notes: what is odd and no finding, each one sentence.
+    """
+
+    recorded: Fingerprint | None
+    counts: tuple[FingerprintCount, ...]
+    count: int
+    model: Fingerprint | None
+    guesses: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+class Compared(StrEnum):
+    """What decided about an incoming embedder."""
+
+    BOTH = "both"
+    DIMS = "dims"
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingVerdict:
+    """Whether an embedder that is about to be used fits a namespace.
+
+    Attributes:
+        fingerprint: the incoming one, as text.
+        against: the fingerprint it was held against, as text; None when nothing is known, not even a length.
+        conflict: ``dimensions``, ``model`` or None.
+        compared: ``dims`` when one side is anonymous.
+        same_model: the model table lists both spellings as one space.
+        message: the refusal, or one sentence saying what was compared.
+    """
+
+    fingerprint: str
+    against: str | None
+    conflict: str | None
+    compared: Compared
+    same_model: bool
+    message: str
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClippedChunk:
+    """One chunk longer than the ceiling, and how much of it was never read."""
+
+    id: str
+    chars: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExactClip:
+    """The same answer in tokens, given when the model's tokenizer is at hand."""
+
+    tokenizer: str
+    count: int
+    lost_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clipped:
+    """What the ceiling does to a namespace whose texts are stored.
+
+    Attributes:
+        count, total: chunks strictly longer than the ceiling, of all chunks, those with empty text too.
+        lost_chars, total_chars: code units behind the ceiling, of all.
+        chunks: longest first, at most 1,000; ``not_listed`` counts the rest.
+        possible: chunks within the ceiling whose bytes could still be more tokens than the model reads.
+        basis: ``stored`` when the file keeps the lengths, ``counted`` when the texts were read.
+    """
+
+    count: int
+    total: int
+    lost_chars: int
+    total_chars: int
+    chunks: tuple[ClippedChunk, ...]
+    not_listed: int
+    possible: int
+    exact: ExactClip | None
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingVerdict:
+    """The ceiling that holds for a namespace, and what it clips; ``clipped`` is None where no text is stored."""
+
+    ceiling: ChunkCeiling
+    clipped: Clipped | None
+    text_note: str | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VectorVerdict:
+    """What a search can do with the vectors."""
+
+    health: VectorHealth
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateVerdict:
+    """Ids that stand more than once."""
+
+    duplicates: DuplicateIds
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceReport:
+    """Everything that is said of one namespace."""
+
+    name: str
+    adapter: str
+    fingerprints: FingerprintVerdict
+    incoming: IncomingVerdict | None
+    ceiling: CeilingVerdict
+    vectors: VectorVerdict
+    duplicates: DuplicateVerdict
+    notes: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Of all concerns, worst first."""
+        parts = (self.fingerprints, self.incoming, self.ceiling, self.vectors, self.duplicates)
+        return worst_first(finding for part in parts if part is not None for finding in part.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """One PATH, or one source found in a folder: what it is, and its namespaces or why it cannot be read."""
+
+    path: str
+    container: str | None
+    adapter: str | None = None
+    namespaces: tuple[NamespaceReport, ...] = ()
+    problem: Problem | None = None
+    message: str | None = None
+    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def readable(self) -> bool:
+        """Whether it could be opened and read to the end."""
+        return self.problem is None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many findings of each severity, unreadable sources among the errors."""
+
+    error: int = 0
+    warning: int = 0
+    info: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Files of a folder that are no source."""
+
+    folder: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What `workbench check` says of all its PATHs, in their order."""
+
+    sources: tuple[SourceReport, ...]
+    skipped: tuple[Skipped, ...] = field(default=())
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, source by source."""
+        return tuple(
+            finding
+            for source in self.sources
+            for part in (source, *source.namespaces)
+            for finding in part.findings
+        )
+
+    @property
+    def totals(self) -> Totals:
+        """Counted by severity."""
+        severities = [finding.severity for finding in self.findings]
+        return Totals(*(severities.count(severity) for severity in Severity))
+
+    @property
+    def any_readable(self) -> bool:
+        """Whether at least one source could be read."""
+        return any(source.readable for source in self.sources)

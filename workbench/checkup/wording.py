@@ -1,0 +1,30 @@
+"""How numbers stand in the sentences of verdicts: thousands with a comma, the noun in its number."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """``1 chunk``, ``8,214 chunks``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def of_all(part: int, whole: int, noun: str, plural: str | None = None) -> str:
+    """``6 of 26 chunks``, ``1 of 1 chunk``."""
+    return f"{part:,} of {counted(whole, noun, plural)}"
+
+
+def verb(number: int, singular: str, plural: str) -> str:
+    """The form of a verb that goes with a number."""
+    return singular if number == 1 else plural
+
+
+def share(part: int, whole: int) -> str:
+    """A percentage with one decimal, never 0.0 % of something nor 100.0 % of less than all."""
+    if whole == 0:
+        return "0 %"
+    percent = 100 * part / whole
+    if 0 < percent < 0.1:
+        return "under 0.1 %"
+    if part < whole and percent > 99.9:
+        return "over 99.9 %"
+    return f"{percent:.1f} %"

@@ -1,0 +1,174 @@
+"""The only writer of stdout and stderr: text made inert, JSON that is safe to look at and still exact."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+import textwrap
+from enum import Enum
+from typing import TextIO
+
+import orjson
+
+from workbench.core.text import inert
+
+_WIDEST = 100
+_NARROWEST = 40
+
+
+class Sign(Enum):
+    """What stands before a sentence; each with its ASCII form and its colour."""
+
+    OK = ("✓", "ok", "32")
+    WARNING = ("!", "!", "33")
+    ERROR = ("✗", "x", "31")
+    EMPTY = ("○", "o", "2")
+    NOTE = ("·", "-", "2")
+
+
+class Style(Enum):
+    """How a piece of text is set on a terminal that has colours: SGR parameters."""
+
+    PLAIN = ""
+    BOLD = "1"
+    FAINT = "2"
+
+
+class Output:
+    """One stream: knows whether it may use colours and signs, and stays quiet when the reader has gone."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._colours = _wants_colours(stream)
+        self._signs = _can_write(stream, "".join(sign.value[0] for sign in Sign))
+
+    @property
+    def width(self) -> int:
+        """Columns to fill: those of the terminal within reason, else 80."""
+        if not self._stream.isatty():
+            return 80
+        return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((80, 24)).columns))
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person looks at it."""
+        return self._stream.isatty()
+
+    def line(self, text: str = "", style: Style = Style.PLAIN) -> None:
+        """Write one line, whatever ``text`` holds made visible and harmless."""
+        self._write(self._set(inert(text), style.value) + "\n")
+
+    def row(self, left: str, right: str, style: Style = Style.BOLD) -> None:
+        """Write one line with a fact at its right end, on a line of its own when both do not fit."""
+        left, right = inert(left), inert(right)
+        gap = self.width - len(left) - len(right)
+        if gap < 2:
+            self._write(self._set(left, style.value) + "\n")
+            self._write(" " * max(2, self.width - len(right)) + self._set(right, Style.FAINT.value) + "\n")
+            return
+        self._write(self._set(left, style.value) + " " * gap + self._set(right, Style.FAINT.value) + "\n")
+
+    def verdict(self, sign: Sign, text: str, *, indent: int = 2, style: Style = Style.PLAIN) -> None:
+        """Write one sentence behind its sign, wrapped under itself."""
+        shown, ascii_form, colour = sign.value
+        mark = shown if self._signs else ascii_form
+        room = " " * indent
+        body = _wrapped(inert(text), self.width - indent - 3)
+        first, *rest = body or [""]
+        self._write(f"{room}{self._set(mark, colour)}{' ' * (3 - len(mark))}{self._set(first, style.value)}\n")
+        self.paragraph(rest, indent=indent + 3, style=style)
+
+    def paragraph(self, text: str | list[str], *, indent: int, style: Style = Style.PLAIN) -> None:
+        """Write text wrapped at the width, or lines that are wrapped already."""
+        lines = _wrapped(inert(text), self.width - indent) if isinstance(text, str) else text
+        for each in lines:
+            self._write(f"{' ' * indent}{self._set(each, style.value)}\n")
+
+    def json_document(self, document: object) -> None:
+        """Write one JSON document: exact for whoever parses it, and harmless for whoever looks at it."""
+        self._write(json_text(document) + "\n")
+
+    def transient(self, text: str) -> None:
+        """Show progress on a terminal, in place; nothing where nobody looks."""
+        if self.interactive and os.environ.get("TERM") != "dumb":
+            self._write("\r" + inert(text)[: self.width - 1] + "\x1b[K")
+
+    def clear_transient(self) -> None:
+        """Take the progress line away."""
+        self.transient("")
+        if self.interactive and os.environ.get("TERM") != "dumb":
+            self._write("\r")
+
+    def _set(self, text: str, sgr: str) -> str:
+        return f"\x1b[{sgr}m{text}\x1b[0m" if self._colours and sgr and text else text
+
+    def _write(self, text: str) -> None:
+        encoding = self._stream.encoding or "utf-8"
+        safe = text.encode(encoding, "backslashreplace").decode(encoding)
+        try:
+            self._stream.write(safe)
+            self._stream.flush()
+        except BrokenPipeError:
+            _discard(self._stream)
+
+
+def stdout() -> Output:
+    """What answers go to."""
+    return Output(sys.stdout)
+
+
+def stderr() -> Output:
+    """What narration, progress, warnings and refusals go to."""
+    return Output(sys.stderr)
+
+
+def json_text(document: object) -> str:
+    """The document as JSON text, indented by two; what a terminal would obey stands as ``\\u`` escapes.
+
+    NaN and infinities become null. Strings with lone surrogates (names that are no UTF-8) are kept exactly too.
+    """
+    try:
+        text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:
+        text = json.dumps(_without_non_finite(document), ensure_ascii=False, indent=2, allow_nan=False)
+    suspects = {char for char in set(text) if char > "~" and inert(char) != char}
+    return text.translate({ord(char): _escape(char) for char in suspects}) if suspects else text
+
+
+def _escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{int.from_bytes(units[at : at + 2]):04x}" for at in range(0, len(units), 2))
+
+
+def _without_non_finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _without_non_finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_non_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, max(20, width), break_on_hyphens=False)
+
+
+def _wants_colours(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _can_write(stream: TextIO, text: str) -> bool:
+    try:
+        text.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _discard(stream: TextIO) -> None:
+    """Let the rest go nowhere: the reader has gone, which is no error, and the exit code still tells the outcome."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
