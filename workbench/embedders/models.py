@@ -76,7 +76,7 @@ class ModelTable:
         return entry if entry is not None and entry.makes(fingerprint.dims) else None
 
     def same_space(self, a: str, b: str) -> bool:
-        """Say whether the table lists both ids, and as one embedding space. Quantised builds have spaces of their own."""
+        """Say whether the table lists both ids, and as one embedding space; quantised builds have their own."""
         first, second = self.find(a), self.find(b)
         return first is not None and second is not None and first.space == second.space
 
@@ -97,12 +97,13 @@ def _entries(rows: Iterable[dict[str, Any]]) -> Iterable[ModelEntry]:
     facts: dict[str, dict[str, Any]] = {}
     for row in rows:
         own = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+        id = str(row["id"])
         like = own.pop("like", None)
-        inherited = {} if like is None else dict(facts[like], aliases=(), space=own["id"])
+        inherited = {} if like is None else dict(facts[str(like)], aliases=(), space=id)
         if "dims" in own:
             inherited.pop("smaller", None)
-        facts[own["id"]] = {"space": own["id"], **inherited, **own}
-        yield ModelEntry(**facts[own["id"]])
+        facts[id] = {"space": id, **inherited, **own}
+        yield ModelEntry(**facts[id])
 
 
 @dataclass(frozen=True, slots=True)
