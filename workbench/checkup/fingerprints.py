@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.checkup.report import Code, FingerprintVerdict, Finding
+from workbench.checkup.report import Code, Finding, FingerprintVerdict
 from workbench.checkup.wording import counted, of_all, verb
 from workbench.core.fingerprint import Fingerprint, fingerprint_text, parse_fingerprint
 from workbench.embedders.models import model_table
@@ -24,12 +24,13 @@ def judge_fingerprints(namespace: Namespace, job: Job | None = None) -> Fingerpr
     recorded = namespace.recorded
     said = [parse_fingerprint(each.fingerprint) for each in counts]
     names_none = all(each.id is None for each in said) and (recorded is None or recorded.id is None)
+    guesses = _guesses(namespace, said) if names_none else ()
     findings = [
         finding
         for finding in (
             _mixed(recorded, counts, said),
             _lost(namespace, counts, said),
-            _unknown(namespace, counts) if names_none else None,
+            _unknown(counts, guesses) if names_none else None,
         )
         if finding is not None
     ]
@@ -38,14 +39,14 @@ def judge_fingerprints(namespace: Namespace, job: Job | None = None) -> Fingerpr
         counts=counts,
         count=namespace.count(job),
         model=_one_model(recorded, said),
-        guesses=_guesses(namespace, said) if names_none else (),
+        guesses=guesses,
         notes=_anonymous_rows(recorded, counts, said),
         findings=tuple(findings),
     )
 
 
 def _one_model(recorded: Fingerprint | None, said: Sequence[Fingerprint]) -> Fingerprint | None:
-    """The model that the namespace, or else every one of its vectors, names."""
+    """Find the model that the namespace, or else every one of its vectors, names."""
     if recorded is not None and recorded.id is not None:
         return recorded
     if len(said) == 1 and said[0].id is not None:
@@ -56,7 +57,7 @@ def _one_model(recorded: Fingerprint | None, said: Sequence[Fingerprint]) -> Fin
 def _mixed(
     recorded: Fingerprint | None, counts: Sequence[FingerprintCount], said: Sequence[Fingerprint]
 ) -> Finding | None:
-    """Two models named, or two lengths; anonymous vectors beside one name of their length are no mixture."""
+    """Find two models named, or two lengths; anonymous vectors beside one name of their length are no mixture."""
     if not said:
         return None
     everything = [*said, recorded] if recorded is not None else list(said)
@@ -80,10 +81,8 @@ def _one_space(names: set[str]) -> bool:
     return all(model_table().same_space(first, other) for other in others)
 
 
-def _lost(
-    namespace: Namespace, counts: Sequence[FingerprintCount], said: Sequence[Fingerprint]
-) -> Finding | None:
-    """A layout that keeps records has none for this namespace, though its vectors name a model."""
+def _lost(namespace: Namespace, counts: Sequence[FingerprintCount], said: Sequence[Fingerprint]) -> Finding | None:
+    """Find that a layout which keeps records has none here, though the vectors name a model."""
     if not namespace.keeps_records or namespace.recorded is not None:
         return None
     named = sum(count.count for count, each in zip(counts, said, strict=True) if each.id is not None)
@@ -97,28 +96,31 @@ def _lost(
     return Finding(Code.FINGERPRINT_LOST, message, fix)
 
 
-def _unknown(namespace: Namespace, counts: Sequence[FingerprintCount]) -> Finding:
+def _unknown(counts: Sequence[FingerprintCount], guesses: Sequence[str]) -> Finding:
     vectors = sum(each.count for each in counts)
     if vectors:
         message = (
             f"nothing names the embedder of {counted(vectors, 'vector')}: only lengths can be compared, and another "
-            "model of the same length would not be noticed"
+            "model of the same length would go unnoticed"
         )
     else:
         message = "nothing names an embedder, and there is no vector yet: the first one written decides"
-    fix = f"say which embedder built it: workbench label … --namespace {namespace.name} --fingerprint ID@DIMS"
+    fix = "find out which embedder built it, and let the program that writes it record the model beside the vectors"
+    if guesses:
+        rest = f" or {len(guesses) - _NAMED_AT_MOST:,} more" if len(guesses) > _NAMED_AT_MOST else ""
+        fix += f"; known models of this length: {', '.join(guesses[:_NAMED_AT_MOST])}{rest}"
     return Finding(Code.FINGERPRINT_UNKNOWN, message, fix)
 
 
 def _guesses(namespace: Namespace, said: Sequence[Fingerprint]) -> tuple[str, ...]:
     dims = said[0].dims if said else namespace.declared_dims
-    return tuple(model_table().with_dims(int(dims))) if dims else ()
+    return tuple(entry.id for entry in model_table().with_dims(dims)) if dims else ()
 
 
 def _anonymous_rows(
     recorded: Fingerprint | None, counts: Sequence[FingerprintCount], said: Sequence[Fingerprint]
 ) -> tuple[str, ...]:
-    """Rows that name no model, in a namespace that otherwise does."""
+    """Count rows that name no model, in a namespace that otherwise does."""
     named = (recorded is not None and recorded.id is not None) or any(each.id is not None for each in said)
     anonymous = sum(count.count for count, each in zip(counts, said, strict=True) if each.id is None)
     if not named or anonymous == 0:

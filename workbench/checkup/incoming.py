@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.checkup.report import Code, Compared, FingerprintVerdict, Finding, IncomingVerdict
+from workbench.checkup.report import Code, Compared, Finding, FingerprintVerdict, IncomingVerdict
 from workbench.core.fingerprint import (
     EmbedderMismatchError,
     Fingerprint,
+    Operation,
     fingerprint_conflict,
     fingerprint_text,
     parse_fingerprint,
@@ -21,7 +22,7 @@ _FIX = "use the embedder that built the namespace, or re-index it with the incom
 
 
 def held_against(namespace: Namespace, known: FingerprintVerdict) -> Fingerprint | None:
-    """The record, else the most frequent of what the vectors say, else the declared length alone."""
+    """Find what decides: the record, else the most frequent of what the vectors say, else the declared length alone."""
     if known.recorded is not None:
         return known.recorded
     if known.counts:
@@ -32,9 +33,9 @@ def held_against(namespace: Namespace, known: FingerprintVerdict) -> Fingerprint
 
 
 def refusal(
-    namespace: Namespace, known: FingerprintVerdict, incoming: Fingerprint, operation: str = "search"
+    namespace: Namespace, known: FingerprintVerdict, incoming: Fingerprint, operation: Operation = "search"
 ) -> EmbedderMismatchError | None:
-    """The refusal that stands between ``incoming`` and the namespace; None when it may pass."""
+    """Give the refusal that stands between ``incoming`` and the namespace; None when it may pass."""
     against = held_against(namespace, known)
     if against is None:
         return None
@@ -69,19 +70,17 @@ def judge_incoming(namespace: Namespace, known: FingerprintVerdict, incoming: Fi
     message = str(refused)
     if compared is Compared.DIMS:
         message += " Only the lengths were compared: one side does not name its model."
-    if same_model:
+    if same_model and refused.problem == "model":
         message += (
             f" The model table lists {against.id} and {incoming.id} as one space: it may be the same model under "
             "another name."
         )
     finding = Finding(Code.EMBEDDER_MISMATCH, message, _FIX)
-    return IncomingVerdict(
-        text, fingerprint_text(against), refused.problem, compared, same_model, message, (finding,)
-    )
+    return IncomingVerdict(text, fingerprint_text(against), refused.problem, compared, same_model, message, (finding,))
 
 
 def _same_space(one: str, other: str) -> bool:
-    return one == other or model_table().same_space(one, other)
+    return one != other and model_table().same_space(one, other)
 
 
 def _fits(against: Fingerprint, incoming: Fingerprint, compared: Compared) -> str:

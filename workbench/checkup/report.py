@@ -56,7 +56,7 @@ _RANK = {severity: place for place, severity in enumerate(Severity)}
 
 
 def severity_of(code: Code) -> Severity:
-    """The severity that a code always has."""
+    """Look up the severity that a code always has."""
     if code in _ERRORS:
         return Severity.ERROR
     return Severity.INFO if code is Code.FINGERPRINT_UNKNOWN else Severity.WARNING
@@ -233,6 +233,11 @@ class SourceReport:
     findings: tuple[Finding, ...] = ()
 
     @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        """Those of the file itself, then those of its namespaces."""
+        return self.findings + tuple(finding for namespace in self.namespaces for finding in namespace.findings)
+
+    @property
     def readable(self) -> bool:
         """Whether it could be opened and read to the end."""
         return self.problem is None
@@ -265,12 +270,7 @@ class CheckReport:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All findings, source by source."""
-        return tuple(
-            finding
-            for source in self.sources
-            for part in (source, *source.namespaces)
-            for finding in part.findings
-        )
+        return tuple(finding for source in self.sources for finding in source.all_findings)
 
     @property
     def totals(self) -> Totals:

@@ -40,8 +40,8 @@ def _wrong_dims(health: VectorHealth) -> Finding | None:
     if number == 0:
         return None
     message = (
-        f"{of_all(number, health.count, 'row')} {verb(number, 'holds a vector', 'hold vectors')} of another length than "
-        f"{health.dims or 0:,}: {verb(number, 'it', 'they')} cannot be compared with a query, "
+        f"{of_all(number, health.count, 'row')} {verb(number, 'holds a vector', 'hold vectors')} of another length "
+        f"than {health.dims or 0:,}: {verb(number, 'it', 'they')} cannot be compared with a query, "
         "and some stores fail the whole search"
     )
     fix = "find out which embedder wrote them, then re-index these chunks with the one of the namespace"

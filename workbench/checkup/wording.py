@@ -4,22 +4,22 @@ from __future__ import annotations
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """``1 chunk``, ``8,214 chunks``."""
+    """Write ``1 chunk``, ``8,214 chunks``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def of_all(part: int, whole: int, noun: str, plural: str | None = None) -> str:
-    """``6 of 26 chunks``, ``1 of 1 chunk``."""
+    """Write ``6 of 26 chunks``, ``1 of 1 chunk``."""
     return f"{part:,} of {counted(whole, noun, plural)}"
 
 
 def verb(number: int, singular: str, plural: str) -> str:
-    """The form of a verb that goes with a number."""
+    """Choose the form of a verb that goes with a number."""
     return singular if number == 1 else plural
 
 
 def share(part: int, whole: int) -> str:
-    """A percentage with one decimal, never 0.0 % of something nor 100.0 % of less than all."""
+    """Write a percentage with one decimal, never 0.0 % of something nor 100.0 % of less than all."""
     if whole == 0:
         return "0 %"
     percent = 100 * part / whole

@@ -116,17 +116,17 @@ class Output:
 
 
 def stdout() -> Output:
-    """What answers go to."""
+    """Return the stream for answers."""
     return Output(sys.stdout)
 
 
 def stderr() -> Output:
-    """What narration, progress, warnings and refusals go to."""
+    """Return the stream for narration, progress, warnings and refusals."""
     return Output(sys.stderr)
 
 
 def json_text(document: object) -> str:
-    """The document as JSON text, indented by two; what a terminal would obey stands as ``\\u`` escapes.
+    """Write the document as JSON text, indented by two; what a terminal would obey is escaped as JSON escapes it.
 
     NaN and infinities become null. Strings with lone surrogates (names that are no UTF-8) are kept exactly too.
     """
