@@ -1,0 +1,315 @@
+"""A SQLite file read without leaving a trace: in place while nobody writes it, else from a private, consistent copy."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from workbench.index import private_folder, refusals, sniffing
+from workbench.index.job import Cancelled, Job
+from workbench.index.model import Problem, SourceError
+from workbench.index.running_query import RunningQuery
+from workbench.index.stamp import Stamp
+
+TRIES = 3
+_LOGS = ("-wal", "-journal")
+_CLOSE_SECONDS = 1.0
+_SETTLE_SECONDS = 0.05
+_LONGEST_VALUE = 64 * 1024 * 1024
+_SUPER_JOURNAL = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+_PRAGMAS = (
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA query_only = ON",
+    "PRAGMA cell_size_check = ON",
+    "PRAGMA mmap_size = 0",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -16000",
+)
+_ALLOWED = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE))
+_READ_PRAGMAS = frozenset(
+    (
+        "table_info",
+        "table_xinfo",
+        "table_list",
+        "index_list",
+        "index_info",
+        "user_version",
+        "application_id",
+        "encoding",
+        "page_size",
+        "page_count",
+        "data_version",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """What is read: the file itself while its stamp stays the same, or a copy in a folder of ours."""
+
+    stamp: Stamp
+    file: str
+    folder: Path | None = None
+    note: str | None = None
+
+
+class SqliteFile:
+    """One caller's handle of a SQLite file. Writers of it are never shut out; a torn answer is refused instead."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fsdecode(os.fspath(path))
+        self._absolute = os.path.abspath(self.path)
+        self._lock = threading.Condition()
+        self._live: dict[RunningQuery[sqlite3.Connection], int] = {}
+        self._closed = False
+        self._snapshot = self._take()
+        self._stamp = self._snapshot.stamp
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Whether a copy is read, and of when."""
+        note = self._snapshot.note
+        return (note,) if note else ()
+
+    @contextmanager
+    def cursor(self, job: Job | None = None) -> Iterator[sqlite3.Connection]:
+        """Lend a connection to the calling thread, for base tables only: views and triggers are refused.
+
+        Raises SourceError being-written when the file was written meanwhile (what was read is then not to be used),
+        or what is found wrong by the query; Cancelled when ``job`` is cancelled or this handle is closed meanwhile.
+        """
+        snapshot = self._current()
+        query = RunningQuery(self._connect(snapshot))
+        try:
+            with self._running(query), job.watching(query) if job else nullcontext():
+                yield query.handle
+        except sqlite3.Error as error:
+            if query.interrupted:
+                raise Cancelled from None
+            self._check_unchanged(snapshot)
+            if isinstance(error, sqlite3.DatabaseError) and refusals.concerns_a_sqlite_file(error):
+                raise refusals.translate(error, self.path) from error
+            raise
+        finally:
+            query.close()
+        self._check_unchanged(snapshot)
+
+    def hold(self) -> AbstractContextManager[None]:
+        """All answers in the block are of one moment: SourceError being-written at its end, if the file changed."""
+        return self._hold()
+
+    def held(self) -> bool:
+        """Return False: reading SQLite shuts nobody out."""
+        return False
+
+    def changed(self) -> bool:
+        """Whether the file, or a log beside it, is another than when this handle was opened."""
+        return not self._closed and Stamp.of(os.path.realpath(self._absolute), _LOGS) != self._stamp
+
+    def close(self) -> None:
+        """Interrupt this handle's queries and remove the copy, if there is one. Safe to call twice."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            for query in self._live:
+                query.interrupt()
+            if threading.get_ident() not in self._live.values():
+                self._lock.wait_for(lambda: not self._live, _CLOSE_SECONDS)
+        _discard(self._snapshot)
+
+    def __enter__(self) -> SqliteFile:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _hold(self) -> Iterator[None]:
+        snapshot = self._current()
+        yield
+        self._check_unchanged(snapshot)
+
+    @contextmanager
+    def _running(self, query: RunningQuery[sqlite3.Connection]) -> Iterator[None]:
+        with self._lock:
+            if self._closed:
+                raise Cancelled
+            self._live[query] = threading.get_ident()
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._live[query]
+                self._lock.notify_all()
+
+    def _current(self) -> _Snapshot:
+        """Return what is read; a file that was written since is looked at again, a copy stays what it is."""
+        with self._lock:
+            if self._closed:
+                raise Cancelled
+            if self._snapshot.folder is None and self._stamp_now() != self._snapshot.stamp:
+                self._snapshot = self._take()
+            return self._snapshot
+
+    def _stamp_now(self) -> Stamp | None:
+        return Stamp.of(os.path.realpath(self._absolute), _LOGS)
+
+    def _check_unchanged(self, snapshot: _Snapshot) -> None:
+        if snapshot.folder is None and self._stamp_now() != snapshot.stamp:
+            raise refusals.being_written(self.path, "sqlite") from None
+
+    def _take(self) -> _Snapshot:
+        for _ in range(TRIES):
+            located = sniffing.locate(self._absolute, shown=self.path)
+            container = sniffing.identify(located, sniffing.read_head(located))
+            if container != "sqlite":
+                raise SourceError(
+                    Problem.NOT_AN_INDEX, f"{self.path} is no SQLite file any more; open it again", container=container
+                )
+            stamp = Stamp.of(located.real, _LOGS)
+            if stamp is None:
+                continue
+            if not _unfinished(located.real, stamp):
+                return _Snapshot(stamp, located.real)
+            copied = self._copy(located.real)
+            if copied is not None:
+                return copied
+        raise refusals.being_written(self.path, "sqlite")
+
+    def _copy(self, real: str) -> _Snapshot | None:
+        """Copy the file with its logs; None when it was written meanwhile or the copy is not sound."""
+        # A clock tick must lie between the last write and the first look, or a write within one tick goes unseen.
+        time.sleep(_SETTLE_SECONDS)
+        before = Stamp.of(real, _LOGS)
+        folder = private_folder.new_folder_name(private_folder.COPIES)
+        copy = folder / "copy.db"
+        try:
+            folder.mkdir(mode=0o700)
+            for suffix in ("", *_LOGS):
+                if os.path.lexists(real + suffix):
+                    shutil.copyfile(real + suffix, f"{copy}{suffix}")
+            if before is None or Stamp.of(real, _LOGS) != before or not self._sound(copy):
+                private_folder.remove(folder)
+                return None
+        except OSError as error:
+            private_folder.remove(folder)
+            if isinstance(error, FileNotFoundError):  # a log that was there a moment ago
+                return None
+            raise _no_copy(self.path, error) from None
+        except BaseException:
+            private_folder.remove(folder)
+            raise
+        note = f"another program has it open: this is a copy of {time.strftime('%H:%M')}"
+        return _Snapshot(before, str(copy), folder, note)
+
+    def _sound(self, copy: Path) -> bool:
+        """Replay the logs into the copy and check it, once; it is then a single file that nothing is added to."""
+        if _names_other_files(f"{copy}-journal"):
+            raise SourceError(
+                Problem.BEING_WRITTEN,
+                f"{self.path} is in the middle of a transaction over several files; open it with the program that "
+                "writes it, which will finish or undo that",
+                container="sqlite",
+            )
+        try:
+            connection = sqlite3.connect(_uri(str(copy), "mode=rw"), uri=True, isolation_level=None)
+            try:
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+                connection.execute("PRAGMA trusted_schema = OFF")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                return connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+            finally:
+                connection.close()
+        except sqlite3.Error:
+            return False
+
+    def _connect(self, snapshot: _Snapshot) -> sqlite3.Connection:
+        try:
+            uri = _uri(snapshot.file, "mode=ro&immutable=1")
+            connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+        except sqlite3.Error as error:
+            raise refusals.translate(error, self.path) from error
+        try:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+            connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            for pragma in _PRAGMAS:
+                connection.execute(pragma)
+            named = connection.execute("SELECT name FROM sqlite_schema WHERE type IN ('view', 'trigger')")
+            never = frozenset(str(name).lower() for (name,) in named)
+            connection.set_authorizer(_Authorizer(never))
+        except sqlite3.Error as error:
+            connection.close()
+            self._check_unchanged(snapshot)
+            raise refusals.translate(error, self.path) from error
+        return connection
+
+
+class _Authorizer:
+    """Lets statements read base tables: no write, no attachment, nothing on behalf of a view or trigger of the file."""
+
+    def __init__(self, never: frozenset[str]) -> None:
+        self._never = never
+
+    def __call__(
+        self, action: int, first: str | None, second: str | None, database: str | None, inside: str | None
+    ) -> int:
+        if inside is not None and inside.lower() in self._never:
+            return sqlite3.SQLITE_DENY
+        if action == sqlite3.SQLITE_PRAGMA:
+            return sqlite3.SQLITE_OK if str(first).lower() in _READ_PRAGMAS else sqlite3.SQLITE_DENY
+        if action == sqlite3.SQLITE_FUNCTION and str(second).lower() == "load_extension":
+            return sqlite3.SQLITE_DENY
+        return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+
+
+def _unfinished(real: str, stamp: Stamp) -> bool:
+    """Whether a log beside the file holds what the file does not: a -wal with frames, or a hot -journal."""
+    wal, journal = stamp.logs
+    if wal is not None and wal[0] > 0:
+        return True
+    if journal is None or journal[0] == 0:
+        return False
+    try:
+        with open(f"{real}-journal", "rb") as file:
+            return file.read(1) not in (b"", b"\0")  # a journal that is kept for reuse begins with zeros
+    except OSError:
+        return True
+
+
+def _names_other_files(journal: str) -> bool:
+    """Whether a journal ends with the name of another file, which SQLite would then read, and may delete."""
+    try:
+        with open(journal, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - len(_SUPER_JOURNAL)))
+            return file.read() == _SUPER_JOURNAL
+    except FileNotFoundError:
+        return False
+
+
+def _uri(file: str, parameters: str) -> str:
+    return f"file:{quote(os.fsencode(file))}?{parameters}"
+
+
+def _no_copy(path: str, error: OSError) -> SourceError:
+    if isinstance(error, PermissionError):
+        return refusals.denied(path, "sqlite")
+    return SourceError(
+        Problem.BEING_WRITTEN,
+        f"{path} has a log of its writer beside it, and could not be copied to the cache folder to read it "
+        f"({error.strerror or error}); free some space there, or close the program that writes it",
+        container="sqlite",
+    )
+
+
+def _discard(snapshot: _Snapshot) -> None:
+    if snapshot.folder is not None:
+        private_folder.remove(snapshot.folder)
