@@ -1,0 +1,82 @@
+"""`workbench check`: every verdict about the given indexes, as text or as one JSON document."""
+
+from __future__ import annotations
+
+import click
+
+from workbench.checkup.options import CheckOptions, KnownEmbedder
+from workbench.checkup.report import LATER_CODES, CheckReport, Code, Severity
+from workbench.cli import options
+from workbench.cli.output import stderr, stdout
+from workbench.core.fingerprint import Fingerprint
+
+_CODES = frozenset((*(code.value for code in Code), *LATER_CODES))
+
+
+def _read_codes(_ctx: click.Context, _param: click.Parameter, value: str | None) -> frozenset[str]:
+    if value is None:
+        return frozenset()
+    codes = [code.strip() for code in value.split(",")]
+    for code in codes:
+        if code not in _CODES:
+            raise click.BadParameter(f"'{code}' is no finding code; they are {', '.join(sorted(_CODES))}")
+    return frozenset(codes)
+
+
+@click.command("check")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--namespace", "namespaces", multiple=True, metavar="NAME", help="Only this namespace; may be repeated.")
+@options.incoming
+@options.max_chunk_chars
+@options.embedder
+@click.option(
+    "--fail-on", "fail_on", metavar="CODES", callback=_read_codes, help="Findings that give exit code 1, by comma."
+)
+@options.json_output
+def command(
+    paths: tuple[str, ...],
+    namespaces: tuple[str, ...],
+    incoming: Fingerprint | None,
+    max_chunk_chars: int | None,
+    embedder: KnownEmbedder | None,
+    fail_on: frozenset[str],
+    as_json: bool,
+) -> int:
+    """Say which embedder built each namespace, whether the incoming one fits, and what no search can reach.
+
+    Exit code 0: nothing found. 1: a finding of severity warning or worse, or one of --fail-on. 2: nothing could be
+    read, or wrong usage.
+    """
+    from workbench.checkup.as_json import check_as_json
+    from workbench.cli.verdict_text import write_report
+    from workbench.cli.waiting import interruptible
+    from workbench.sources import UnknownNamespace, check_paths
+
+    asked = CheckOptions(incoming, max_chunk_chars, embedder, namespaces)
+    progress = stderr()
+    try:
+        report = interruptible(
+            lambda job: check_paths(
+                paths, asked, job=job, on_source=lambda path: progress.transient(f"reading {path}")
+            )
+        )
+    except UnknownNamespace as error:
+        raise options.unknown_namespace(error.name, error.known) from None
+    finally:
+        progress.clear_transient()
+    if as_json:
+        stdout().json_document(check_as_json(report))
+    else:
+        write_report(stdout(), report)
+    return exit_code(report, fail_on)
+
+
+def exit_code(report: CheckReport, fail_on: frozenset[str] = frozenset()) -> int:
+    """Give 2 when no source could be read, 1 when something was found that counts, else 0."""
+    if not report.any_readable:
+        return 2
+    counts = (
+        finding.severity in (Severity.ERROR, Severity.WARNING) or finding.code.value in fail_on
+        for finding in report.findings
+    )
+    return 1 if any(counts) else 0

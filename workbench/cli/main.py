@@ -1,0 +1,107 @@
+"""The command line: which command answers, and with which exit code an outcome ends."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from workbench import __version__
+from workbench.cli import crash
+from workbench.cli.output import Sign, stderr
+
+_COMMANDS = {
+    "open": "the terminal workbench over index files and folders",
+    "check": "the same verdicts for scripts and CI",
+    "search": "exact nearest chunks in one namespace, refused on mismatch",
+    "demo": "write the sample indexes to a folder and open them",
+    "doctor": "versions, terminal, colours, paths, optional parts",
+}
+_INTERRUPTED = 130
+_WRONG_USAGE = 2
+
+
+class _Commands(click.Group):
+    """Loads a command only when it runs, and takes a path where a command could stand for ``open``."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"workbench.cli.{cmd_name}")
+        command = module.command
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
+@click.version_option(__version__, message="workbench %(version)s")
+def group() -> None:
+    """Tell the truth about a vector index: which embedder built it, what was never read, what does not fit.
+
+    \b
+    workbench PATH...            open index files and folders in the terminal
+    workbench check PATH...      the same verdicts as text, or as JSON for scripts
+    """  # noqa: D301 (the \b is click's mark for lines that stay as they are)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and give its exit code: 0 done, 1 findings or a refusal, 2 wrong usage or unreadable input.
+
+    Never raises; what nobody foresaw is one sentence on stderr, its details in the log.
+    """
+    crash.keep_details()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        outcome = group.main(_with_command(given), prog_name="workbench", standalone_mode=False)
+        return outcome if isinstance(outcome, int) else 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        return _refuse(error)
+    except (click.Abort, KeyboardInterrupt):
+        stderr().line("interrupted: nothing was changed")
+        return _INTERRUPTED
+    except Exception:
+        logging.getLogger("workbench.cli").exception("the command failed")
+        stderr().verdict(
+            Sign.ERROR,
+            f"the program met something that it does not foresee and stopped; nothing was changed. The details are in "
+            f"{crash.log_path()}",
+            indent=0,
+        )
+        return _WRONG_USAGE
+
+
+def _with_command(given: list[str]) -> list[str]:
+    """Put ``open`` before a path, an option of it, or ``--``; without anything, ask for help."""
+    if not given:
+        return ["--help"]
+    first = given[0]
+    if first in _COMMANDS or first in ("-h", "--help", "--version"):
+        return given
+    if not first.startswith("-") and not os.path.lexists(first):
+        near = difflib.get_close_matches(first, _COMMANDS, n=1)
+        if near:
+            raise click.UsageError(f"there is neither a command nor a file named {first}; did you mean {near[0]}?")
+    return ["open", *given]
+
+
+def _refuse(error: click.ClickException) -> int:
+    """Say what is wrong with a command line in one sentence, and where help is."""
+    out = stderr()
+    out.verdict(Sign.ERROR, error.format_message(), indent=0)
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        out.line(f"   {context.command_path} --help says what it takes")
+    return _WRONG_USAGE

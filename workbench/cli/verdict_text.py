@@ -1,0 +1,127 @@
+"""A check report as text for people: source by source, namespace by namespace, worst first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.checkup.report import Severity
+from workbench.checkup.wording import counted
+from workbench.cli.output import Sign, Style
+from workbench.core.fingerprint import fingerprint_text
+
+if TYPE_CHECKING:
+    from workbench.checkup.report import CheckReport, Clipped, Finding, NamespaceReport, SourceReport
+    from workbench.cli.output import Output
+
+_SIGNS = {Severity.ERROR: Sign.ERROR, Severity.WARNING: Sign.WARNING, Severity.INFO: Sign.NOTE}
+_LISTED_CHUNKS = 3
+_ID_COLUMNS = 44
+
+
+def write_report(out: Output, report: CheckReport) -> None:
+    """Write everything, and one line of totals at the end."""
+    for source in report.sources:
+        _source(out, source)
+        out.line()
+    for skipped in report.skipped:
+        out.line(f"{counted(skipped.count, 'file')} in {skipped.folder} skipped: no index", Style.FAINT)
+    out.line(_totals(report), Style.BOLD)
+
+
+def _source(out: Output, source: SourceReport) -> None:
+    kind = " · ".join(part for part in (source.container, source.adapter) if part)
+    out.row(source.path, kind)
+    if not source.readable:
+        out.verdict(Sign.ERROR, source.message or "cannot be read")
+        return
+    for note in source.notes:
+        out.verdict(Sign.NOTE, note)
+    if not source.namespaces:
+        out.verdict(Sign.EMPTY, "no namespace")
+    for namespace in source.namespaces:
+        _namespace(out, namespace)
+
+
+def _namespace(out: Output, report: NamespaceReport) -> None:
+    out.line()
+    out.row(f"  {report.name}", counted(report.vectors.health.count, "chunk"))
+    out.paragraph(_identity(report), indent=2, style=Style.FAINT)
+    for finding in report.findings:
+        _finding(out, report, finding)
+    for sentence in _in_order(report):
+        out.verdict(Sign.OK, sentence)
+    if report.ceiling.text_note is not None:
+        out.verdict(Sign.NOTE, f"clipping cannot be judged: {report.ceiling.text_note}")
+    for note in (*report.notes, *report.fingerprints.notes):
+        out.verdict(Sign.NOTE, note)
+
+
+def _identity(report: NamespaceReport) -> str:
+    """Which embedder it says it has, and the ceiling that was applied."""
+    known = report.fingerprints
+    ceiling = report.ceiling.ceiling
+    if known.recorded is not None:
+        embedder = fingerprint_text(known.recorded)
+    elif known.counts:
+        embedder = known.counts[0].fingerprint
+    else:
+        embedder = "no vectors yet"
+    return f"{embedder}, ceiling {counted(ceiling.chars, 'character')} ({ceiling.source})"
+
+
+def _finding(out: Output, report: NamespaceReport, finding: Finding) -> None:
+    out.verdict(_SIGNS[finding.severity], finding.message)
+    clipped = report.ceiling.clipped
+    if finding in report.ceiling.findings and clipped is not None:
+        _longest(out, clipped)
+    out.paragraph(finding.fix, indent=5, style=Style.FAINT)
+
+
+def _longest(out: Output, clipped: Clipped) -> None:
+    for chunk in clipped.chunks[:_LISTED_CHUNKS]:
+        id = chunk.id if len(chunk.id) <= _ID_COLUMNS else f"{chunk.id[: _ID_COLUMNS - 3]}..."
+        out.line(f"     {id}  {chunk.chars:,} characters, {chunk.lost:,} lost", Style.FAINT)
+    rest = clipped.count - min(_LISTED_CHUNKS, len(clipped.chunks))
+    if rest:
+        out.line(f"     and {rest:,} more", Style.FAINT)
+
+
+def _in_order(report: NamespaceReport) -> list[str]:
+    """One sentence for each concern that was judged and found in order."""
+    said: list[str] = []
+    if report.incoming is not None and not report.incoming.findings:
+        said.append(report.incoming.message)
+    clipped = report.ceiling.clipped
+    if clipped is not None and clipped.count == 0 and clipped.total:
+        maybe = f"; {clipped.possible:,} may still be too long in tokens" if clipped.possible else ""
+        said.append(f"no chunk is longer than {counted(report.ceiling.ceiling.chars, 'character')}{maybe}")
+    health = report.vectors.health
+    usable = health.count - health.missing - health.unusable
+    if health.count and not report.vectors.findings:
+        every = "the vector" if usable == 1 else f"all {usable:,} vectors"
+        said.append(f"a search can rank {every} of {counted(health.dims or 0, 'dimension')}{_norms(report)}")
+    if health.expired:
+        said.append(f"{counted(health.expired, 'chunk')} expired and left out of every search")
+    if health.count == 0:
+        said.append("empty: nothing is stored yet")
+    return said
+
+
+def _norms(report: NamespaceReport) -> str:
+    norm = report.vectors.health.norm
+    if norm is None:
+        return ""
+    low, high = f"{norm.min:.4g}", f"{norm.max:.4g}"
+    return f", norm {low}" if low == high else f", norms {low} to {high}"
+
+
+def _totals(report: CheckReport) -> str:
+    totals = report.totals
+    parts = [
+        counted(number, noun)
+        for number, noun in ((totals.error, "error"), (totals.warning, "warning"), (totals.info, "remark"))
+        if number
+    ]
+    namespaces = sum(len(source.namespaces) for source in report.sources)
+    scope = f"{counted(namespaces, 'namespace')} in {counted(len(report.sources), 'source')}"
+    return f"{', '.join(parts) if parts else 'nothing found'}: {scope}"

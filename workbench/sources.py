@@ -1,0 +1,242 @@
+"""What a path is, and which reader opens it: single files, and folders walked for the sources in them."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.checkup.namespace import check_namespace
+from workbench.checkup.report import CheckReport, Code, Finding, Skipped, SourceReport
+from workbench.index.adapters.agentfootprint import open_sqlite_source
+from workbench.index.duckdb_source import open_duckdb_source
+from workbench.index.job import Cancelled
+from workbench.index.model import Problem, SourceError
+from workbench.index.opening import sniff
+
+if TYPE_CHECKING:
+    from workbench.checkup.options import CheckOptions
+    from workbench.index.job import Job
+    from workbench.index.model import IndexSource
+
+_INDEX_CONTAINERS = frozenset({"duckdb", "sqlite", "chroma", "lance", "parquet"})
+_READERS = {"duckdb": open_duckdb_source, "sqlite": open_sqlite_source}
+
+_log = logging.getLogger(__name__)
+
+
+def open_source(path: str | os.PathLike[str]) -> IndexSource:
+    """Open any readable index, read-only, as namespaces; nothing is left beside the file.
+
+    Raises SourceError: one sentence that says what the path is instead, or why it cannot be read.
+    """
+    name = os.fspath(path)
+    return _READERS[sniff(name).container](name)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One path to be read: named by the user, or found in a folder.
+
+    Attributes:
+        path: as given, or the folder as given with the way to the file.
+        key: device and inode, None when the path is not there.
+        error: why it cannot be read, when its first bytes say so already.
+    """
+
+    path: str
+    key: tuple[int, int] | None
+    error: SourceError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """All sources behind some paths, in their order, and the files of folders that are none."""
+
+    found: tuple[Found, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def expand(paths: Iterable[str | os.PathLike[str]], job: Job | None = None) -> Expanded:
+    """Find the sources behind paths. Folders are walked in the order of names, links in them are not followed.
+
+    A path that the user named is always listed, a file in a folder only when it is some kind of index.
+    """
+    found: list[Found] = []
+    skipped: list[Skipped] = []
+    for given in paths:
+        path = os.fspath(given)
+        first = _look(path)
+        if first.error is None or first.error.problem is not Problem.DIRECTORY:
+            found.append(first)
+            continue
+        inside, count = _walk(path, job)
+        found += inside or [dataclasses.replace(first, error=_nothing_in(path, count))]
+        if count:
+            skipped.append(Skipped(path, count))
+    return Expanded(tuple(found), tuple(skipped))
+
+
+def _look(path: str) -> Found:
+    try:
+        sniffed = sniff(path)
+    except SourceError as error:
+        return Found(path, _key(path), error)
+    return Found(path, (sniffed.device, sniffed.inode))
+
+
+def _key(path: str) -> tuple[int, int] | None:
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def _walk(folder: str, job: Job | None) -> tuple[list[Found], int]:
+    """List the sources below a folder, and count the files that are none."""
+    found: list[Found] = []
+    skipped = 0
+    waiting = _entries(folder)
+    while waiting:
+        if job is not None:
+            job.checkpoint()
+        entry = waiting.pop()
+        if entry.is_symlink():
+            skipped += 1
+            continue
+        looked = _look(entry.path)
+        if looked.error is None or _is_index(looked.error):
+            found.append(looked)
+        elif looked.error.problem is Problem.DIRECTORY:
+            waiting += _entries(entry.path)
+        else:
+            skipped += 1
+    return found, skipped
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """List a folder, last name first, so that popping gives them in order; one that may not be read is empty."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name, reverse=True)
+    except OSError:
+        return []
+
+
+def _is_index(error: SourceError) -> bool:
+    """Say whether something unreadable is an index all the same: its container is known, and holds nothing else."""
+    return error.container in _INDEX_CONTAINERS and error.problem is not Problem.NOT_AN_INDEX
+
+
+def _nothing_in(folder: str, count: int) -> SourceError:
+    looked = f"none of its {count:,} files is one" if count else "it holds no files"
+    return SourceError(
+        Problem.DIRECTORY, f"{folder} is a folder without an index: {looked}; name an index file or another folder"
+    )
+
+
+class UnknownNamespace(Exception):
+    """A namespace that was asked for and stands in no source.
+
+    Attributes:
+        name: as asked.
+        known: all names that there are, in the order of the sources.
+    """
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(name)
+        self.name = name
+        self.known = known
+
+
+def check_paths(
+    paths: Iterable[str | os.PathLike[str]],
+    options: CheckOptions,
+    *,
+    job: Job | None = None,
+    now_ms: int | None = None,
+    on_source: Callable[[str], None] | None = None,
+) -> CheckReport:
+    """Check every source behind the paths, one after the other, each held for as long as its check takes.
+
+    ``on_source`` is told each path before it is read. The same file under two names is read once and reported twice.
+
+    Raises:
+        UnknownNamespace: a name of ``options.namespaces`` stands in none of the sources that could be read.
+        Cancelled: the job was given up.
+    """
+    now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+    expanded = expand(paths, job)
+    known: dict[str, None] = {}
+    read: dict[tuple[int, int], SourceReport] = {}
+    reports: list[SourceReport] = []
+    for found in expanded.found:
+        earlier = None if found.key is None else read.get(found.key)
+        if earlier is not None and earlier.readable:
+            reports.append(dataclasses.replace(earlier, path=found.path))
+            continue
+        if on_source is not None:
+            on_source(found.path)
+        report = _unreadable(found.path, found.error) if found.error else _check(found.path, options, now, job, known)
+        reports.append(report)
+        if found.key is not None:
+            read[found.key] = report
+    if any(report.readable for report in reports):
+        for name in options.namespaces:
+            if name not in known:
+                raise UnknownNamespace(name, tuple(known))
+    return CheckReport(tuple(reports), expanded.skipped)
+
+
+def _check(
+    path: str, options: CheckOptions, now_ms: int, job: Job | None, known: dict[str, None]
+) -> SourceReport:
+    try:
+        with open_source(path) as source, source.hold():
+            namespaces = source.namespaces()
+            known.update(dict.fromkeys(namespace.name for namespace in namespaces))
+            wanted = [namespace for namespace in namespaces if options.wants(namespace.name)]
+            checked = tuple(check_namespace(namespace, options, now_ms, job) for namespace in wanted)
+            return SourceReport(path, source.container, source.adapter, checked, notes=source.notes)
+    except SourceError as error:
+        return _unreadable(path, error)
+    except Cancelled:
+        raise
+    except Exception as error:
+        # One file that nobody foresaw must not take the verdicts about all the others with it.
+        _log.exception("the check of %r failed", path)
+        return _unreadable(path, _unforeseen(path, error))
+
+
+def _unforeseen(path: str, error: Exception) -> SourceError:
+    return SourceError(
+        Problem.DAMAGED,
+        f"{path} could not be read to its end, for a reason that is not foreseen ({type(error).__name__}); "
+        "the file was not changed, and the log that `workbench doctor` names holds the details",
+        container=None,
+    )
+
+
+def _unreadable(path: str, error: SourceError) -> SourceReport:
+    finding = Finding(Code.UNREADABLE_SOURCE, error.message, _FIXES.get(error.problem, "give another path"))
+    return SourceReport(
+        path, error.container, problem=error.problem, message=error.message, findings=(finding,)
+    )
+
+
+_FIXES = {
+    Problem.LOCKED: "close the program that holds it, or check a copy",
+    Problem.BEING_WRITTEN: "check again when the program that writes it is idle, or check a copy",
+    Problem.TOO_NEW: "upgrade workbench, or let the producer write an older format",
+    Problem.TRUNCATED: "copy it again from where it came, or restore it",
+    Problem.DAMAGED: "restore it from a copy, or build it again",
+    Problem.ENCRYPTED: "check a decrypted copy",
+    Problem.MISSING: "check the spelling and the folder you are in",
+    Problem.URL: "download it and give the path of the copy",
+}
+
