@@ -1,0 +1,95 @@
+"""The project as a whole: what a start loads, what lies at the top of a checkout, and that README's lines are CI's."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import workbench
+
+ROOT = Path(__file__).resolve().parents[1]
+TOP_LEVEL = {"pyproject.toml", "workbench", "tests", "screenshots", "sample_data", "README.md"}
+
+# Prints the program's own answer, then which modules came from outside of Python and of this package.
+FOREIGN_MODULES = """
+import runpy, sys
+before = set(sys.modules)
+sys.argv = ["workbench", {argument!r}]
+try:
+    runpy.run_module("workbench", run_name="__main__", alter_sys=True)
+except SystemExit as end:
+    code = end.code
+loaded = {{name.partition(".")[0] for name in set(sys.modules) - before}}
+foreign = sorted(name for name in loaded - set(sys.stdlib_module_names) if name not in ("workbench", "__main__"))
+print("code", code)
+print("foreign", *foreign)
+"""
+
+
+def _start(argument: str) -> list[str]:
+    """Run one argument in a fresh interpreter and return the lines that it printed."""
+    script = FOREIGN_MODULES.format(argument=argument)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT, stdin=subprocess.DEVNULL
+    )
+    return ended.stdout.splitlines()
+
+
+def test_the_version_is_answered_without_loading_any_third_party_module() -> None:
+    assert _start("--version") == [f"workbench {workbench.__version__}", "code 0", "foreign"]
+
+
+def test_the_help_is_answered_without_the_screen_the_database_and_numpy() -> None:
+    *_, code, foreign = _start("--help")
+    assert code == "code 0"
+    assert not {"textual", "rich", "duckdb", "_duckdb", "numpy", "orjson"} & set(foreign.split())
+
+
+def test_importing_the_library_loads_nothing_but_itself() -> None:
+    script = "import sys, workbench; print(*[m for m in sys.modules if m in ('duckdb', 'numpy', 'textual', 'orjson')])"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert ended.stdout.strip() == ""
+
+
+def test_using_the_library_never_loads_the_screen() -> None:
+    script = (
+        "import sys, workbench\n"
+        "for name in workbench.__all__: getattr(workbench, name)\n"
+        "print(*[m for m in sys.modules if m.partition('.')[0] in ('textual', 'rich')])"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert ended.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("name", workbench.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(workbench, name) is not None
+    assert name in dir(workbench)
+
+
+@pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="not a git checkout")
+def test_the_top_of_the_checkout_holds_exactly_what_it_should() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files"], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.splitlines()
+    tops = {name.partition("/")[0] for name in listed}
+    assert {name for name in tops if not name.startswith(".")} == TOP_LEVEL
+
+
+def test_the_readme_begins_with_one_line_that_opens_the_sample_and_one_that_passes_the_tests() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^python3 -m venv \.venv && .*$", readme, flags=re.MULTILINE)
+    assert len(lines) == 2
+    assert "workbench open sample_data" in lines[0]
+    assert "-m pytest" in lines[1]
+
+
+def test_ci_runs_the_readme_line_and_every_check() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    for step in ("README.md", "ruff format --check", "ruff check", "mypy", "lint-imports"):
+        assert step in script
