@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import ne
 from typing import cast
 
 from workbench.core.numbers import is_number, plain, round_half_up, to_float
 
 _SCALE = 1e4  # norms keep four decimals
+_SCALARS = frozenset({float, int, str, bool, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,14 @@ def _is_container(value: object) -> bool:
     return type(value) is dict or isinstance(value, list)
 
 
+def _holds_only_scalars(value: object) -> bool:
+    """Spot, without a look at each item, the lists that nothing can change in: raw vectors under other keys, tags."""
+    if not isinstance(value, list):
+        return False
+    kinds = set(map(type, value))
+    return kinds <= _SCALARS and not (float in kinds and any(map(ne, value, value)))
+
+
 class _Frame:
     """One container on the way: how far it is walked, and its copy once something in it has changed.
 
@@ -131,6 +141,8 @@ class _Frame:
                 return _Frame(child, slot, batch=True)
             elif id(child) in walked:
                 self.put(slot, child, walked[id(child)])
+            elif _holds_only_scalars(child):
+                walked[id(child)] = child
             else:
                 return _Frame(child, slot)
         return None
