@@ -15,7 +15,6 @@ from workbench.index.running_query import RunningQuery
 from workbench.index.stamp import Stamp
 
 _CLOSE_SECONDS = 1.0
-_LOGS = (".wal",)
 
 
 class Attachment:
@@ -42,8 +41,8 @@ class Attachment:
             leases.give_back(self._lease)
             raise
         # Under the lease, so that the stamp is of the state that is attached.
-        self._stamp = Stamp.of(located.real, _LOGS)
-        self.notes: tuple[str, ...] = _notes(self._stamp) if read_only else ()
+        self._stamp = _stamp(located.real)
+        self.notes: tuple[str, ...] = () if self._lease.writable else _notes(self._stamp)
         self._lease.leave()
 
     @contextmanager
@@ -79,8 +78,13 @@ class Attachment:
         return not self._closed and self._lease.attached
 
     def changed(self) -> bool:
-        """Whether the file, or the .wal beside it, is another than when this handle was opened."""
-        return not self._closed and Stamp.of(os.path.realpath(self._absolute), _LOGS) != self._stamp
+        """Whether the file, or the .wal beside it, is another than when this handle was opened.
+
+        False for a handle that writes: no other program could.
+        """
+        if self._closed or not self._read_only:
+            return False
+        return _stamp(os.path.realpath(self._absolute)) != self._stamp
 
     def close(self) -> None:
         """Interrupt this handle's queries and give up its share. Safe to call twice, and from any thread."""
@@ -135,8 +139,12 @@ class Attachment:
                 self._lock.notify_all()
 
 
+def _stamp(real: str) -> Stamp | None:
+    return Stamp.of(real, leases.log_path(real, leases.WAL))
+
+
 def _notes(stamp: Stamp | None) -> tuple[str, ...]:
     log = stamp.logs[0] if stamp is not None else None
-    if log is None or not log[0]:
+    if log is None:
         return ()
     return (f"a .wal of {log[0]:,} bytes lies beside the file: replayed in memory and left alone",)

@@ -26,6 +26,8 @@ IDLE_SECONDS = 2.0
 YIELD_SECONDS = 2.0
 """How long opening for writing waits for this process's own running queries."""
 
+WAL = ".wal"
+_LOGS = (WAL, ".wal.checkpoint", ".wal.recovery")
 _TICK_SECONDS = 0.25
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
@@ -35,10 +37,17 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": "false",
     "memory_limit": "256MB",
     "threads": "2",
+    "max_temp_directory_size": "4GB",
 }
-# External access goes off after the attachment, which needs it; from then on no other file can be reached, and once
-# the configuration is locked nothing can switch it on again.
+# Sealed before the file is attached, so that nothing in it or in its log ever meets a connection that can reach more
+# than the file itself.
 _SEAL = ("SET enable_progress_bar = false", "SET enable_external_access = false", "SET lock_configuration = true")
+
+
+def log_path(real: str, suffix: str) -> str:
+    """Return where DuckDB keeps a log of a file: a suffix, put before the first ``?`` of the whole path."""
+    stem, mark, rest = real.partition("?")
+    return stem + suffix + mark + rest
 
 
 class Lease:
@@ -59,6 +68,11 @@ class Lease:
     def attached(self) -> bool:
         """Whether this process holds the file at this moment."""
         return self._connection is not None
+
+    @property
+    def writable(self) -> bool:
+        """Whether this process itself may write the file at this moment."""
+        return self._writable
 
     @property
     def unused(self) -> bool:
@@ -145,13 +159,16 @@ class Lease:
             )
         if sniffing.descriptors_here(located.key):
             raise refusals.busy_here(located.shown, "already open")
-        spill = private_folder.new_folder_name(private_folder.SPILL)
-        connection = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": str(spill)})
+        spill = private_folder.reserve(private_folder.SPILL)
+        allowed = [located.real, *(log_path(located.real, suffix) for suffix in _LOGS)]
+        connection = duckdb.connect(
+            ":memory:", config={**_CONFIG, "temp_directory": str(spill), "allowed_paths": allowed}
+        )
         try:
-            access = "" if writable else ", READ_ONLY"
-            connection.execute(f"ATTACH ? AS ix (TYPE duckdb{access})", [located.real])
             for setting in _SEAL:
                 connection.execute(setting)
+            access = "" if writable else ", READ_ONLY"
+            connection.execute(f"ATTACH ? AS ix (TYPE duckdb{access})", [located.real])
             found = os.stat(located.real)
             if (found.st_dev, found.st_ino) != self.key:
                 raise refusals.being_written(located.shown, "duckdb")

@@ -1,11 +1,13 @@
-"""The only door to index files: what a path is, and opening it so that nothing in it runs and nothing is left behind."""
+"""The only door to index files: what a path is, and opening it so that nothing runs and nothing is left behind."""
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
 from pathlib import Path
+from typing import BinaryIO
 
 import duckdb
 
@@ -56,9 +58,8 @@ def create(path: str | os.PathLike[str], *, storage_version: str) -> None:
     for taken in (target, f"{target}.wal"):
         if os.path.lexists(taken):
             raise FileExistsError(f"{taken} exists; choose another name, or move it away")
-    content = _empty_database(storage_version)
     try:
-        _write_new(target, content)
+        _write_new(target, _empty_database(storage_version))
     except FileExistsError:
         raise FileExistsError(f"{shown} exists; choose another name, or move it away") from None
     except OSError as error:
@@ -66,8 +67,7 @@ def create(path: str | os.PathLike[str], *, storage_version: str) -> None:
 
 
 def _empty_database(storage_version: str) -> bytes:
-    folder = private_folder.new_folder_name(private_folder.COPIES)
-    folder.mkdir(mode=0o700)
+    folder = private_folder.make(private_folder.COPIES)
     try:
         made = folder / "new.duckdb"
         with duckdb.connect(":memory:") as connection:
@@ -79,13 +79,33 @@ def _empty_database(storage_version: str) -> bytes:
 
 
 def _write_new(target: str, content: bytes) -> None:
-    """Give ``target`` its content in one step, never over an existing file: written aside, synced, then linked."""
+    """Give ``target`` its content in one step, never over an existing file; a kill at any moment leaves all or nothing.
+
+    Where the system has files without a name, the content gets its name when it is complete; else it is written aside.
+    """
+    unnamed = getattr(os, "O_TMPFILE", 0)
+    if unnamed:
+        try:
+            descriptor = os.open(os.path.dirname(target), unnamed | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+                raise
+        else:
+            with open(descriptor, "wb") as file:
+                _fill(file, content)
+                # A directory descriptor makes this the call that follows the link in /proc to the file itself.
+                os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
+            return
     aside = Path(f"{target}.{secrets.token_hex(4)}.new")
     with open(aside, "xb") as file:
         try:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            _fill(file, content)
             os.link(aside, target)
         finally:
             aside.unlink()
+
+
+def _fill(file: BinaryIO, content: bytes) -> None:
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import itertools
 import os
 import shutil
@@ -17,11 +18,12 @@ COPIES = "copies"
 
 _numbers = itertools.count(1)
 _lock = threading.Lock()
+_own: set[Path] = set()
 _swept = False
 
 
-def new_folder_name(kind: str) -> Path:
-    """Return a path of our own below the cache folder, not made yet; its parent is there if it could be made.
+def reserve(kind: str) -> Path:
+    """Return the path of a folder of our own that is not made yet, below a parent that is there if it can be made.
 
     What dead processes left behind is removed when a process asks for the first time.
     """
@@ -32,27 +34,32 @@ def new_folder_name(kind: str) -> Path:
             _swept = True
             _sweep(root / SPILL)
             _sweep(root / COPIES)
-            atexit.register(_remove_own, root)
-        parent = root / kind
-        try:
-            parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            # DuckDB asks for its folder only when it spills; whoever needs the folder at once is told by mkdir.
-            pass
-        return parent / f"{os.getpid()}-{next(_numbers)}"
+        folder = root / kind / f"{os.getpid()}-{next(_numbers)}"
+        _own.add(folder)
+    with contextlib.suppress(OSError):  # DuckDB makes its folder only when it spills, and then says what is wrong
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def make(kind: str) -> Path:
+    """Make a folder that only this user may enter; raises OSError when the cache folder cannot be written."""
+    folder = reserve(kind)
+    folder.mkdir(mode=0o700)
+    return folder
 
 
 def remove(folder: Path) -> None:
     """Remove a folder of ours and all it holds; harmless when it was never made."""
     shutil.rmtree(folder, ignore_errors=True)
+    with _lock:
+        _own.discard(folder)
 
 
 def _root() -> Path:
     # By machine: process numbers mean nothing on another one that shares the cache folder.
-    machine = (
-        "".join(c if c.isalnum() or c in "-." else "_" for c in os.uname().nodename) if hasattr(os, "uname") else ""
-    )
-    return platformdirs.user_cache_path("workbench", appauthor=False) / (machine.strip(".") or "local")
+    node = os.uname().nodename if hasattr(os, "uname") else ""
+    machine = "".join(c if c.isalnum() or c in "-." else "_" for c in node).strip(".")
+    return platformdirs.user_cache_path("workbench", appauthor=False) / (machine or "local")
 
 
 def _sweep(parent: Path) -> None:
@@ -63,14 +70,8 @@ def _sweep(parent: Path) -> None:
     for name in names:
         pid = name.partition("-")[0]
         # Nothing of ours exists yet, so a folder with our own number is of an earlier process that had it.
-        if pid.isdigit() and (int(pid) == os.getpid() or not _alive(int(pid))):
-            remove(parent / name)
-
-
-def _remove_own(root: Path) -> None:
-    for kind in (SPILL, COPIES):
-        for folder in (root / kind).glob(f"{os.getpid()}-*"):
-            remove(folder)
+        if pid.isdecimal() and (int(pid) == os.getpid() or not _alive(int(pid))):
+            shutil.rmtree(parent / name, ignore_errors=True)
 
 
 def _alive(pid: int) -> bool:
@@ -78,8 +79,14 @@ def _alive(pid: int) -> bool:
         return True
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True
     return True
+
+
+@atexit.register
+def _remove_own() -> None:
+    for folder in list(_own):
+        remove(folder)

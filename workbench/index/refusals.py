@@ -86,12 +86,12 @@ def too_new(path: str, version: int, newest: int) -> SourceError:
     )
 
 
-def truncated(path: str, words: str = "") -> SourceError:
+def truncated(path: str) -> SourceError:
     """Refuse a file that ends before its last block."""
     return SourceError(
         Problem.TRUNCATED,
         f"{path} is cut short: it begins as a DuckDB file and ends before all of its blocks; "
-        f"copy it again from where it came, or restore it{_said(words)}",
+        "copy it again from where it came, or restore it",
         container="duckdb",
     )
 
@@ -155,7 +155,7 @@ def _from_duckdb(error: BaseException, path: str, container: str) -> SourceError
             container=container,
         )
     if "read enough bytes" in words:
-        return truncated(path, words)
+        return truncated(path)
     if "encrypt" in words:
         return encrypted(path)
     if "Permission denied" in words:
@@ -164,6 +164,12 @@ def _from_duckdb(error: BaseException, path: str, container: str) -> SourceError
         return SourceError(Problem.NOT_AN_INDEX, f"{path} is no DuckDB file; check what wrote it", container=None)
     if "database does not exist" in words:
         return missing(path)
+    if "extension" in words or "unknown index type" in words:
+        return SourceError(
+            Problem.NOT_READABLE_YET,
+            f"{path} needs a DuckDB extension that is not used here; export the table without it{_said(words)}",
+            container=container,
+        )
     if isinstance(error, duckdb.OutOfMemoryException):
         return SourceError(
             Problem.NOT_READABLE_YET,

@@ -37,7 +37,12 @@ _NAMED_BY_MAGIC = (
     (b"\x7fELF", "a program"),
 )
 _RECORDING_KEYS = frozenset(
-    ["snapshot", "commitLog", "events", "resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "interactions", "http_interactions", "spanContext", "trace_id", "traceId", "dotted_order", "run_type", "observations", "parentUuid", "sessionId", "session_id", "session_meta", "custom_id", "eval_id", "span_kind", "embedding", "embeddings", "embedding_dict", "event_type", "parent_span_id", "trace"]
+    (
+        *("snapshot", "commitLog", "events", "resourceSpans", "scopeSpans", "instrumentationLibrarySpans"),
+        *("interactions", "http_interactions", "spanContext", "span_kind", "trace", "trace_id", "traceId"),
+        *("parent_span_id", "dotted_order", "run_type", "observations", "parentUuid", "sessionId", "session_id"),
+        *("session_meta", "custom_id", "eval_id", "event_type", "embedding", "embeddings", "embedding_dict"),
+    )
 )
 _LOG_KEYS = frozenset(("leg", "outcome", "call.id"))
 _LOG_RECORDS = re.compile(rb'"record"\s*:\s*"(attempt|config|namespace|write|transition|reset|start)"')
@@ -95,7 +100,9 @@ def read_head(located: Located) -> bytes:
     """
     for descriptor in descriptors_here(located.key):
         with contextlib.suppress(OSError):  # open for writing only, or closed meanwhile
-            return os.pread(descriptor, HEAD_BYTES, 0)
+            head = os.pread(descriptor, HEAD_BYTES, 0)
+            if descriptor in descriptors_here(located.key):
+                return head
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
     try:
         descriptor = os.open(located.real, flags | getattr(os, "O_BINARY", 0))

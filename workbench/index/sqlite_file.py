@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -17,12 +18,14 @@ from workbench.index import private_folder, refusals, sniffing
 from workbench.index.job import Cancelled, Job
 from workbench.index.model import Problem, SourceError
 from workbench.index.running_query import RunningQuery
+from workbench.index.sniffing import Located
 from workbench.index.stamp import Stamp
 
 TRIES = 3
 _LOGS = ("-wal", "-journal")
 _CLOSE_SECONDS = 1.0
 _SETTLE_SECONDS = 0.05
+_BLOCK = 1024 * 1024
 _LONGEST_VALUE = 64 * 1024 * 1024
 _SUPER_JOURNAL = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
 _PRAGMAS = (
@@ -112,7 +115,7 @@ class SqliteFile:
 
     def changed(self) -> bool:
         """Whether the file, or a log beside it, is another than when this handle was opened."""
-        return not self._closed and Stamp.of(os.path.realpath(self._absolute), _LOGS) != self._stamp
+        return not self._closed and _stamp(os.path.realpath(self._absolute)) != self._stamp
 
     def close(self) -> None:
         """Interrupt this handle's queries and remove the copy, if there is one. Safe to call twice."""
@@ -161,7 +164,7 @@ class SqliteFile:
             return self._snapshot
 
     def _stamp_now(self) -> Stamp | None:
-        return Stamp.of(os.path.realpath(self._absolute), _LOGS)
+        return _stamp(os.path.realpath(self._absolute))
 
     def _check_unchanged(self, snapshot: _Snapshot) -> None:
         if snapshot.folder is None and self._stamp_now() != snapshot.stamp:
@@ -175,41 +178,44 @@ class SqliteFile:
                 raise SourceError(
                     Problem.NOT_AN_INDEX, f"{self.path} is no SQLite file any more; open it again", container=container
                 )
-            stamp = Stamp.of(located.real, _LOGS)
+            stamp = _stamp(located.real)
             if stamp is None:
                 continue
             if not _unfinished(located.real, stamp):
                 return _Snapshot(stamp, located.real)
-            copied = self._copy(located.real)
+            copied = self._copy(located)
             if copied is not None:
                 return copied
         raise refusals.being_written(self.path, "sqlite")
 
-    def _copy(self, real: str) -> _Snapshot | None:
+    def _copy(self, located: Located) -> _Snapshot | None:
         """Copy the file with its logs; None when it was written meanwhile or the copy is not sound."""
-        # A clock tick must lie between the last write and the first look, or a write within one tick goes unseen.
-        time.sleep(_SETTLE_SECONDS)
-        before = Stamp.of(real, _LOGS)
-        folder = private_folder.new_folder_name(private_folder.COPIES)
-        copy = folder / "copy.db"
         try:
-            folder.mkdir(mode=0o700)
-            for suffix in ("", *_LOGS):
-                if os.path.lexists(real + suffix):
-                    shutil.copyfile(real + suffix, f"{copy}{suffix}")
-            if before is None or Stamp.of(real, _LOGS) != before or not self._sound(copy):
-                private_folder.remove(folder)
-                return None
+            folder: Path | None = private_folder.make(private_folder.COPIES)
         except OSError as error:
-            private_folder.remove(folder)
-            if isinstance(error, FileNotFoundError):  # a log that was there a moment ago
-                return None
             raise _no_copy(self.path, error) from None
-        except BaseException:
-            private_folder.remove(folder)
-            raise
-        note = f"another program has it open: this is a copy of {time.strftime('%H:%M')}"
-        return _Snapshot(before, str(copy), folder, note)
+        try:
+            # A clock tick must lie between the last write and the first look, or a write within one tick goes unseen.
+            time.sleep(_SETTLE_SECONDS)
+            before = _stamp(located.real)
+            copy = Path(f"{folder}/copy.db")
+            _copy_file(located, copy)
+            for suffix in _LOGS:
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.copyfile(located.real + suffix, f"{copy}{suffix}")
+            if before is not None and _stamp(located.real) == before and self._sound(copy):
+                note = f"another program has it open: this is a copy of {time.strftime('%H:%M')}"
+                snapshot = _Snapshot(before, str(copy), folder, note)
+                folder = None
+                return snapshot
+            return None
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _no_copy(self.path, error) from None
+        finally:
+            if folder is not None:
+                private_folder.remove(folder)
 
     def _sound(self, copy: Path) -> bool:
         """Replay the logs into the copy and check it, once; it is then a single file that nothing is added to."""
@@ -226,7 +232,7 @@ class SqliteFile:
                 connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
                 connection.execute("PRAGMA trusted_schema = OFF")
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-                return connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+                return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
             finally:
                 connection.close()
         except sqlite3.Error:
@@ -271,12 +277,27 @@ class _Authorizer:
         return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
+def _stamp(real: str) -> Stamp | None:
+    return Stamp.of(real, *(real + suffix for suffix in _LOGS))
+
+
+def _copy_file(located: Located, copy: Path) -> None:
+    """Copy the main file; through a descriptor that other code here has open, since closing ours drops its locks."""
+    for descriptor in sniffing.descriptors_here(located.key):
+        with contextlib.suppress(OSError), open(copy, "wb") as file:
+            while block := os.pread(descriptor, _BLOCK, file.tell()):
+                file.write(block)
+            if descriptor in sniffing.descriptors_here(located.key):
+                return
+    shutil.copyfile(located.real, copy)
+
+
 def _unfinished(real: str, stamp: Stamp) -> bool:
     """Whether a log beside the file holds what the file does not: a -wal with frames, or a hot -journal."""
     wal, journal = stamp.logs
-    if wal is not None and wal[0] > 0:
+    if wal is not None:
         return True
-    if journal is None or journal[0] == 0:
+    if journal is None:
         return False
     try:
         with open(f"{real}-journal", "rb") as file:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Device, inode, size and time of a file, and size and time of each log that may lie beside it."""
+    """Device, inode, size and time of a file, and size and time of each log beside it, None without one."""
 
     device: int
     inode: int
@@ -17,14 +17,13 @@ class Stamp:
     logs: tuple[tuple[int, int] | None, ...]
 
     @classmethod
-    def of(cls, real: str, log_suffixes: tuple[str, ...]) -> Stamp | None:
-        """Stat a file and the logs beside it, in the order of the suffixes; None when the file is gone."""
+    def of(cls, real: str, *logs: str) -> Stamp | None:
+        """Stat a file and its logs, in their order; None when the file is gone."""
         try:
             found = os.stat(real)
         except (OSError, ValueError):
             return None
-        logs = tuple(_log(real + suffix) for suffix in log_suffixes)
-        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, logs)
+        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, tuple(_log(log) for log in logs))
 
 
 def _log(path: str) -> tuple[int, int] | None:
@@ -32,4 +31,5 @@ def _log(path: str) -> tuple[int, int] | None:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns
+    # An empty log says nothing; one comes and goes whenever another program merely opens a SQLite file.
+    return (found.st_size, found.st_mtime_ns) if found.st_size else None
