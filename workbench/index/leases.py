@@ -50,6 +50,12 @@ def log_path(real: str, suffix: str) -> str:
     return stem + suffix + mark + rest
 
 
+def _allowed(real: str) -> str:
+    """Return as SQL literals what DuckDB needs of a file; settings take no bound values."""
+    paths = (real, *(log_path(real, suffix) for suffix in _LOGS))
+    return ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+
+
 class Lease:
     """The attachment of one inode. ``users`` are running queries and holds, ``writers`` open write handles."""
 
@@ -160,11 +166,9 @@ class Lease:
         if sniffing.descriptors_here(located.key):
             raise refusals.busy_here(located.shown, "already open")
         spill = private_folder.reserve(private_folder.SPILL)
-        allowed = [located.real, *(log_path(located.real, suffix) for suffix in _LOGS)]
-        connection = duckdb.connect(
-            ":memory:", config={**_CONFIG, "temp_directory": str(spill), "allowed_paths": allowed}
-        )
+        connection = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": str(spill)})
         try:
+            connection.execute(f"SET allowed_paths = [{_allowed(located.real)}]")
             for setting in _SEAL:
                 connection.execute(setting)
             access = "" if writable else ", READ_ONLY"
