@@ -47,7 +47,7 @@ def test_the_version_is_answered_without_loading_any_third_party_module() -> Non
 def test_the_help_is_answered_without_the_screen_the_database_and_numpy() -> None:
     *_, code, foreign = _start("--help")
     assert code == "code 0"
-    assert not {"textual", "rich", "duckdb", "_duckdb", "numpy", "orjson"} & set(foreign.split())
+    assert not {"textual", "rich", "duckdb", "_duckdb", "numpy"} & set(foreign.split())
 
 
 def test_importing_the_library_loads_nothing_but_itself() -> None:
