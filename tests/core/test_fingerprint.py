@@ -160,3 +160,10 @@ def test_the_command_line_refuses_anything_else_in_one_sentence(text: str) -> No
     with pytest.raises(ValueError, match="is not ID@DIMS") as refused:
         parse_incoming(text)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("stored", "incoming"), [(1, True), (3, "3"), (0, None), (float("nan"), float("nan"))])
+def test_dims_are_compared_without_conversion(stored: Any, incoming: Any) -> None:  # noqa: ANN401
+    one, other = Fingerprint("a", stored), Fingerprint("a", incoming)
+    assert fingerprint_conflict(one, other) == "dimensions"
+    assert fingerprint_conflict(other, one) == "dimensions"
