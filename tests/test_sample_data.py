@@ -162,7 +162,7 @@ def test_the_sample_is_small(rows: list[tuple[str, str, str]]) -> None:
 
 
 @pytest.mark.parametrize(
-    "lost", json.loads((SAMPLE / "lost_facts.json").read_text(encoding="utf-8")), ids=lambda f: f["id"]
+    "lost", json.loads((SAMPLE / "texts" / "lost_facts.json").read_text(encoding="utf-8")), ids=lambda f: f["id"]
 )
 def test_a_lost_fact_stands_once_behind_the_ceiling_and_nowhere_else(
     lost: dict[str, str], rows: list[tuple[str, str, str]]
