@@ -142,12 +142,19 @@ def _check_duckdb(located: Located, head: bytes) -> None:
     if version > NEWEST_STORAGE:
         raise refusals.too_new(located.shown, version, NEWEST_STORAGE)
     if os.sep == "/" and "\\" in located.real:
-        raise SourceError(
-            Problem.NOT_READABLE_YET,
-            f"{located.shown} has a backslash in its path, which DuckDB takes for a slash, so it would look in another "
-            "place; rename the file or its folder",
-            container="duckdb",
-        )
+        raise _unnameable(located.shown, "has a backslash in its path, which DuckDB takes for a slash")
+    if _has_stray_bytes(located.real):
+        raise _unnameable(located.shown, "has bytes in its path that are no UTF-8, which DuckDB cannot be given")
+
+
+def _unnameable(shown: str, why: str) -> SourceError:
+    return SourceError(
+        Problem.NOT_READABLE_YET, f"{shown} {why}; rename the file or its folder", container="duckdb"
+    )
+
+
+def _has_stray_bytes(name: str) -> bool:
+    return any("\udc80" <= character <= "\udcff" for character in name)
 
 
 def _no_index(shown: str, head: bytes) -> SourceError:
