@@ -193,9 +193,7 @@ def check_paths(
     return CheckReport(tuple(reports), expanded.skipped)
 
 
-def _check(
-    path: str, options: CheckOptions, now_ms: int, job: Job | None, known: dict[str, None]
-) -> SourceReport:
+def _check(path: str, options: CheckOptions, now_ms: int, job: Job | None, known: dict[str, None]) -> SourceReport:
     try:
         with open_source(path) as source, source.hold():
             namespaces = source.namespaces()
@@ -224,9 +222,7 @@ def _unforeseen(path: str, error: Exception) -> SourceError:
 
 def _unreadable(path: str, error: SourceError) -> SourceReport:
     finding = Finding(Code.UNREADABLE_SOURCE, error.message, _FIXES.get(error.problem, "give another path"))
-    return SourceReport(
-        path, error.container, problem=error.problem, message=error.message, findings=(finding,)
-    )
+    return SourceReport(path, error.container, problem=error.problem, message=error.message, findings=(finding,))
 
 
 _FIXES = {
@@ -239,4 +235,3 @@ _FIXES = {
     Problem.MISSING: "check the spelling and the folder you are in",
     Problem.URL: "download it and give the path of the copy",
 }
-

@@ -56,9 +56,7 @@ def command(
     progress = stderr()
     try:
         report = interruptible(
-            lambda job: check_paths(
-                paths, asked, job=job, on_source=lambda path: progress.transient(f"reading {path}")
-            )
+            lambda job: check_paths(paths, asked, job=job, on_source=lambda path: progress.transient(f"reading {path}"))
         )
     except UnknownNamespace as error:
         raise options.unknown_namespace(error.name, error.known) from None

@@ -18,7 +18,7 @@ def log_path() -> Path:
 
 
 def keep_details() -> None:
-    """Send what this package logs as an error to the file, and nothing to the terminal. The file is made when needed."""
+    """Send what this package logs as an error to the file, which is made when needed, and nothing to the terminal."""
     logger = logging.getLogger("workbench")
     logger.propagate = False
     if not logger.handlers:

@@ -25,6 +25,7 @@ class Sign(Enum):
     OK = ("✓", "ok", "32")
     WARNING = ("!", "!", "33")
     ERROR = ("✗", "x", "31")
+    UNKNOWN = ("?", "?", "2")
     EMPTY = ("○", "o", "2")
     NOTE = ("·", "-", "2")
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.checkup.report import Severity
+from workbench.checkup.report import Code, Compared, Severity
 from workbench.checkup.wording import counted
 from workbench.cli.output import Sign, Style
 from workbench.core.fingerprint import fingerprint_text
 
 if TYPE_CHECKING:
-    from workbench.checkup.report import CheckReport, Clipped, Finding, NamespaceReport, SourceReport
+    from workbench.checkup.report import CheckReport, Clipped, Finding, IncomingVerdict, NamespaceReport, SourceReport
     from workbench.cli.output import Output
 
-_SIGNS = {Severity.ERROR: Sign.ERROR, Severity.WARNING: Sign.WARNING, Severity.INFO: Sign.NOTE}
+_SIGNS = {Severity.ERROR: Sign.ERROR, Severity.WARNING: Sign.WARNING, Severity.INFO: Sign.UNKNOWN}
 _LISTED_CHUNKS = 3
 _ID_COLUMNS = 44
 
@@ -21,14 +21,29 @@ _ID_COLUMNS = 44
 def write_report(out: Output, report: CheckReport) -> None:
     """Write everything, and one line of totals at the end."""
     for source in report.sources:
-        _source(out, source)
+        _source(out, source, _Refusals())
         out.line()
     for skipped in report.skipped:
         out.line(f"{counted(skipped.count, 'file')} in {skipped.folder} skipped: no index", Style.FAINT)
     out.line(_totals(report), Style.BOLD)
 
 
-def _source(out: Output, source: SourceReport) -> None:
+class _Refusals:
+    """Tells a refusal at full length once for each source, then only what differs."""
+
+    def __init__(self) -> None:
+        self._told: set[str | None] = set()
+
+    def sentence(self, incoming: IncomingVerdict) -> str:
+        """Say why the incoming embedder is refused; the ways out stand in the first of a kind."""
+        if incoming.conflict not in self._told:
+            self._told.add(incoming.conflict)
+            return incoming.message
+        maybe = "; maybe the same model under another name" if incoming.same_model else ""
+        return f"refused likewise ({incoming.conflict}): indexed with '{incoming.against}'{maybe}"
+
+
+def _source(out: Output, source: SourceReport, refusals: _Refusals) -> None:
     kind = " · ".join(part for part in (source.container, source.adapter) if part)
     out.row(source.path, kind)
     if not source.readable:
@@ -39,19 +54,22 @@ def _source(out: Output, source: SourceReport) -> None:
     if not source.namespaces:
         out.verdict(Sign.EMPTY, "no namespace")
     for namespace in source.namespaces:
-        _namespace(out, namespace)
+        _namespace(out, namespace, refusals)
 
 
-def _namespace(out: Output, report: NamespaceReport) -> None:
+def _namespace(out: Output, report: NamespaceReport, refusals: _Refusals) -> None:
     out.line()
     out.row(f"  {report.name}", counted(report.vectors.health.count, "chunk"))
     out.paragraph(_identity(report), indent=2, style=Style.FAINT)
     for finding in report.findings:
-        _finding(out, report, finding)
-    for sentence in _in_order(report):
-        out.verdict(Sign.OK, sentence)
+        if finding.code is Code.EMBEDDER_MISMATCH and report.incoming is not None:
+            out.verdict(Sign.ERROR, refusals.sentence(report.incoming))
+        else:
+            _finding(out, report, finding)
+    for sign, sentence in _in_order(report):
+        out.verdict(sign, sentence)
     if report.ceiling.text_note is not None:
-        out.verdict(Sign.NOTE, f"clipping cannot be judged: {report.ceiling.text_note}")
+        out.verdict(Sign.UNKNOWN, f"clipping cannot be judged: {report.ceiling.text_note}")
     for note in (*report.notes, *report.fingerprints.notes):
         out.verdict(Sign.NOTE, note)
 
@@ -86,24 +104,27 @@ def _longest(out: Output, clipped: Clipped) -> None:
         out.line(f"     and {rest:,} more", Style.FAINT)
 
 
-def _in_order(report: NamespaceReport) -> list[str]:
-    """One sentence for each concern that was judged and found in order."""
-    said: list[str] = []
+def _in_order(report: NamespaceReport) -> list[tuple[Sign, str]]:
+    """Give a sentence for each concern that was judged and found in order, or that could not be."""
+    said: list[tuple[Sign, str]] = []
     if report.incoming is not None and not report.incoming.findings:
-        said.append(report.incoming.message)
+        verified = report.incoming.compared is Compared.BOTH
+        said.append((Sign.OK if verified else Sign.UNKNOWN, report.incoming.message))
     clipped = report.ceiling.clipped
     if clipped is not None and clipped.count == 0 and clipped.total:
         maybe = f"; {clipped.possible:,} may still be too long in tokens" if clipped.possible else ""
-        said.append(f"no chunk is longer than {counted(report.ceiling.ceiling.chars, 'character')}{maybe}")
+        within = f"no chunk is longer than {counted(report.ceiling.ceiling.chars, 'character')}{maybe}"
+        said.append((Sign.OK, within))
     health = report.vectors.health
     usable = health.count - health.missing - health.unusable
     if health.count and not report.vectors.findings:
         every = "the vector" if usable == 1 else f"all {usable:,} vectors"
-        said.append(f"a search can rank {every} of {counted(health.dims or 0, 'dimension')}{_norms(report)}")
+        rankable = f"a search can rank {every} of {counted(health.dims or 0, 'dimension')}{_norms(report)}"
+        said.append((Sign.OK, rankable))
     if health.expired:
-        said.append(f"{counted(health.expired, 'chunk')} expired and left out of every search")
+        said.append((Sign.NOTE, f"{counted(health.expired, 'chunk')} expired and left out of every search"))
     if health.count == 0:
-        said.append("empty: nothing is stored yet")
+        said.append((Sign.EMPTY, "empty: nothing is stored yet"))
     return said
 
 

@@ -1,0 +1,64 @@
+"""`workbench demo`: the sample indexes, copied to a folder of the user's and opened."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import click
+
+from workbench.cli.open import run_workbench
+from workbench.cli.output import Sign, stdout
+
+_DEFAULT = "workbench-demo"
+_SUFFIXES = frozenset((".duckdb", ".db", ".sqlite"))
+
+
+def sample_folder() -> Path:
+    """Find the sample data: inside the installed package, else beside it in a checkout.
+
+    Raises click.ClickException when this installation came without it.
+    """
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "_sample_data", package.parent / "sample_data"):
+        if folder.is_dir():
+            return folder
+    raise click.ClickException("this installation came without the sample data; get it from the project's repository")
+
+
+def copy_samples(target: Path) -> tuple[Path, ...]:
+    """Copy the sample files into a folder, which is made; nothing that is there is ever overwritten.
+
+    Raises click.UsageError when one of the names is taken or the folder cannot be written.
+    """
+    samples = sorted(path for path in sample_folder().iterdir() if path.is_file() and path.suffix in _SUFFIXES)
+    if target.exists() and not target.is_dir():
+        raise click.UsageError(f"{target} is no folder; name another one: workbench demo DIR")
+    taken = [path.name for path in samples if os.path.lexists(target / path.name)]
+    if taken:
+        raise click.UsageError(
+            f"{target} already holds {taken[0]}, and nothing is overwritten; open it with: workbench open {target}, "
+            "or name another folder: workbench demo DIR"
+        )
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        copied = tuple(_copy(path, target / path.name) for path in samples)
+    except OSError as error:
+        raise click.UsageError(f"{target} cannot be written: {error.strerror or error}") from None
+    return copied
+
+
+def _copy(source: Path, target: Path) -> Path:
+    with source.open("rb") as original, target.open("xb") as copy:
+        shutil.copyfileobj(original, copy)
+    return target
+
+
+@click.command("demo")
+@click.argument("folder", metavar="[DIR]", default=_DEFAULT)
+def command(folder: str) -> int:
+    """Write the sample indexes to DIR (workbench-demo when not given) and open them."""
+    copied = copy_samples(Path(folder))
+    stdout().verdict(Sign.OK, f"{len(copied)} sample files are in {folder}", indent=0)
+    return run_workbench([folder])
