@@ -18,6 +18,7 @@ import duckdb
 
 from workbench.index import private_folder, refusals, sniffing
 from workbench.index.model import Problem, SourceError
+from workbench.index.schema import ROW_GROUP_SIZE
 from workbench.index.sniffing import Located
 
 IDLE_SECONDS = 2.0
@@ -37,6 +38,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": "false",
     "memory_limit": "256MB",
     "threads": "2",
+    # A checkpoint rewrites more the larger a table is, so a writer's log may grow to what a reader replays in seconds.
+    "checkpoint_threshold": "512MB",
     "max_temp_directory_size": "4GB",
 }
 # Sealed before the file is attached, so that nothing in it or in its log ever meets a connection that can reach more
@@ -171,7 +174,7 @@ class Lease:
             connection.execute(f"SET allowed_paths = [{_allowed(located.real)}]")
             for setting in _SEAL:
                 connection.execute(setting)
-            access = "" if writable else ", READ_ONLY"
+            access = f", ROW_GROUP_SIZE {ROW_GROUP_SIZE}" if writable else ", READ_ONLY"
             connection.execute(f"ATTACH ? AS ix (TYPE duckdb{access})", [located.real])
             found = os.stat(located.real)
             if (found.st_dev, found.st_ino) != self.key:
