@@ -29,6 +29,7 @@ from workbench.index.adapters.native import native_mappings
 from workbench.index.entry import Entry, as_float32, encode, prepare
 from workbench.index.model import Hit, Problem, SourceError
 from workbench.index.sql import qualified
+from workbench.index.table import DuckDBNamespace
 from workbench.index.writing import (
     BatchWriter,
     Target,
@@ -214,8 +215,9 @@ class VectorStore:
             raise TypeError("tiers is a list of labels; write [tier] for one")
         given = as_float32(vector, "the query vector")
         query = np.zeros(0) if given is None else given.astype(np.float64)
-        with self._attachment.hold():
-            with self._read() as cursor:
+        labels = None if tiers is None else [tier for tier in tiers if _storable(tier)]
+        with self._translated(), self._attachment.hold():
+            with self._attachment.cursor() as cursor:
                 found = _find(cursor, namespace)
             stored = None if found is None else _fingerprint(found)
             if found is None or stored is None:
@@ -228,10 +230,8 @@ class VectorStore:
             if found.vector is None or not np.isfinite(query).all() or not query.any():
                 return []
             most = max(1, math.floor(min(k, _MOST_HITS)))
-            from workbench.index.table import DuckDBNamespace
-
             table = DuckDBNamespace(self._attachment, found)
-            return list(table.search(query, k=most, now_ms=self._now(), tiers=tiers).hits)
+            return list(table.search(query, k=most, now_ms=self._now(), tiers=labels).hits)
 
     def delete(self, namespace: str, ids: Iterable[str]) -> int:
         """Delete entries by id; the fingerprint stays, even with the last of them. Returns how many there were."""
@@ -261,10 +261,15 @@ class VectorStore:
     @contextmanager
     def _read(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lend a cursor for reading."""
+        with self._translated(), self._attachment.cursor() as cursor:
+            yield cursor
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Say in one sentence what the database could not read."""
         self._check_open()
         try:
-            with self._attachment.cursor() as cursor:
-                yield cursor
+            yield
         except duckdb.Error as error:
             raise opening.translate(error, self._attachment.path) from error
 

@@ -58,7 +58,10 @@ _FIXED = ("seq", "id", "created_ms")
 
 
 class WriteError(Exception):
-    """A write that the database refused or lost, for example on a full disk: one sentence. Nothing of it was kept."""
+    """A write that the database could not do, for example on a full disk: one sentence.
+
+    A batch is in the file whole or not at all. Which of both is said, unless the commit itself failed.
+    """
 
 
 @dataclass(slots=True)
@@ -88,17 +91,25 @@ def transaction(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
     Raises:
         WriteError: the database could not do it.
     """
+    committing = False
     try:
         cursor.execute("BEGIN TRANSACTION")
         yield
+        committing = True
         cursor.execute("COMMIT")
     except BaseException as error:
         # The database has rolled back by itself when the commit failed, and then there is no transaction to end.
         with contextlib.suppress(duckdb.Error):
             cursor.execute("ROLLBACK")
         if isinstance(error, duckdb.Error):
+            # A checkpoint that fails behind a commit fails the statement, and what was committed stays.
+            outcome = (
+                "the write was not confirmed, and is in the file whole or not at all"
+                if committing
+                else ("nothing was written")
+            )
             words = str(error).splitlines()[0]
-            raise WriteError(f"nothing was written: {words}; free some disk space or memory, and try again") from error
+            raise WriteError(f"{outcome}: {words}; free some disk space or memory, and open the file again") from error
         raise
 
 
