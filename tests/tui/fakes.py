@@ -1,0 +1,228 @@
+"""Sources without files: namespaces whose answers are given, and a reader that hands them out at the test's word."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.checkup.incoming import judge_incoming
+from workbench.checkup.namespace import check_namespace
+from workbench.checkup.options import CheckOptions
+from workbench.checkup.report import IncomingVerdict, NamespaceReport
+from workbench.core.fingerprint import Fingerprint
+from workbench.index.job import Job
+from workbench.index.model import (
+    Chunk,
+    ChunkLength,
+    ChunkRow,
+    ClipCount,
+    DuplicateIds,
+    FingerprintCount,
+    IndexSource,
+    Namespace,
+    NormSpread,
+    SearchResult,
+    SourceError,
+    UnusableRow,
+    VectorHealth,
+)
+
+NOW_MS = 1_700_000_000_000
+
+
+class FakeLengths:
+    """Answers from a list of lengths."""
+
+    basis = "stored"
+
+    def __init__(self, lengths: Sequence[int]) -> None:
+        self._lengths = np.asarray(lengths, dtype=np.int64)
+
+    @property
+    def total(self) -> int:
+        return len(self._lengths)
+
+    @property
+    def longest(self) -> Sequence[ChunkLength]:
+        order = np.argsort(-self._lengths, kind="stable")[:1000]
+        return tuple(ChunkLength(f"chunk-{place}", int(self._lengths[place])) for place in order)
+
+    def clip(self, ceiling: int) -> ClipCount:
+        over = self._lengths[self._lengths > ceiling]
+        return ClipCount(ceiling, len(over), self.total, int((over - ceiling).sum()), int(self._lengths.sum()), 0)
+
+    def histogram(self, width: int) -> NDArray[np.int64]:
+        return np.bincount(self._lengths // width).astype(np.int64)
+
+
+@dataclass
+class FakeNamespace:
+    """One namespace; ``gate`` keeps its reading waiting until it is set or the job is cancelled."""
+
+    name: str
+    adapter: str = "workbench"
+    recorded: Fingerprint | None = None
+    keeps_records: bool = True
+    declared_dims: int | None = 4
+    max_input_chars: int | None = None
+    no_text: str | None = None
+    alternative: str = "point at another namespace"
+    notes: tuple[str, ...] = ()
+    lengths_: Sequence[int] = (800, 1200)
+    counts: tuple[FingerprintCount, ...] = ()
+    missing: int = 0
+    zero: int = 0
+    non_finite: int = 0
+    wrong_dims: int = 0
+    duplicated: DuplicateIds = DuplicateIds(0, 0)
+    gate: threading.Event | None = None
+    started: threading.Event = field(default_factory=threading.Event)
+    fails: Exception | None = None
+
+    def _work(self, job: Job | None) -> None:
+        self.started.set()
+        if self.fails is not None:
+            raise self.fails
+        if self.gate is None:
+            return
+        if job is None:
+            self.gate.wait()
+            return
+        job.progress(412, 1004)
+        with job.watching(_Sets(self.gate)):
+            self.gate.wait()
+        job.checkpoint()
+
+    def count(self, job: Job | None = None) -> int:
+        return len(self.lengths_)
+
+    def fingerprints(self, job: Job | None = None) -> tuple[FingerprintCount, ...]:
+        self._work(job)
+        return self.counts
+
+    def health(self, now_ms: int, job: Job | None = None) -> VectorHealth:
+        norm = NormSpread(0.9998, 1.0, 1.0002) if self.lengths_ else None
+        return VectorHealth(
+            len(self.lengths_),
+            self.declared_dims,
+            self.missing,
+            self.wrong_dims,
+            self.non_finite,
+            self.zero,
+            0,
+            norm,
+        )
+
+    def unusable_rows(self, limit: int, job: Job | None = None) -> tuple[UnusableRow, ...]:
+        return ()
+
+    def lengths(self, token_limit: int | None = None, job: Job | None = None) -> FakeLengths | None:
+        return None if self.no_text is not None else FakeLengths(self.lengths_)
+
+    def duplicates(self, job: Job | None = None) -> DuplicateIds:
+        return self.duplicated
+
+    def page(self, start: int, limit: int, job: Job | None = None) -> tuple[ChunkRow, ...]:
+        return ()
+
+    def chunk(self, id: str, job: Job | None = None) -> Chunk | None:
+        return None
+
+    def vector(self, id: str, job: Job | None = None) -> NDArray[np.float64] | None:
+        return None
+
+    def search(
+        self,
+        vector: NDArray[np.float64],
+        *,
+        k: int,
+        now_ms: int,
+        tiers: Sequence[str] | None = None,
+        without: str | None = None,
+        with_text: bool = True,
+        job: Job | None = None,
+    ) -> SearchResult:
+        return SearchResult((), 0)
+
+
+@dataclass
+class _Sets:
+    """An interrupt that only opens the gate, as a database's makes its query return."""
+
+    gate: threading.Event
+
+    def interrupt(self) -> None:
+        self.gate.set()
+
+
+@dataclass
+class FakeSource:
+    """One opened index."""
+
+    path: str
+    all: tuple[FakeNamespace, ...]
+    container: str = "duckdb"
+    adapter: str = "workbench"
+    notes: tuple[str, ...] = ()
+    is_held: bool = False
+    closed: threading.Event = field(default_factory=threading.Event)
+
+    def namespaces(self) -> tuple[Namespace, ...]:
+        return self.all
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        yield
+
+    def held(self) -> bool:
+        return self.is_held
+
+    def changed(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.closed.set()
+
+    def __enter__(self) -> FakeSource:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+@dataclass
+class FakeReader:
+    """Hands out what each path is: a source, an error, or the paths of a folder."""
+
+    paths: Mapping[str, FakeSource | SourceError | tuple[str, ...]]
+    skipped: int = 0
+    explicit_ceiling: int | None = None
+
+    def is_folder(self, path: str) -> bool:
+        return isinstance(self.paths.get(path), tuple)
+
+    def sources_in(self, folder: str, job: Job) -> tuple[tuple[str, ...], int]:
+        inside = self.paths[folder]
+        assert isinstance(inside, tuple)
+        return inside, self.skipped
+
+    def open(self, path: str) -> IndexSource:
+        found = self.paths[path]
+        if isinstance(found, SourceError):
+            raise found
+        assert isinstance(found, FakeSource)
+        return found
+
+    def check(self, namespace: Namespace, incoming: Fingerprint | None, job: Job) -> NamespaceReport:
+        options = CheckOptions(incoming=incoming, explicit_ceiling=self.explicit_ceiling)
+        return check_namespace(namespace, options, NOW_MS, job)
+
+    def hold_against(
+        self, namespace: Namespace, report: NamespaceReport, incoming: Fingerprint | None
+    ) -> IncomingVerdict | None:
+        return None if incoming is None else judge_incoming(namespace, report.fingerprints, incoming)

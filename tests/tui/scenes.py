@@ -1,0 +1,108 @@
+"""The situations that tests and snapshots show, made from fakes."""
+
+from __future__ import annotations
+
+import threading
+
+from tests.tui.fakes import FakeNamespace, FakeReader, FakeSource
+from workbench.core.fingerprint import Fingerprint
+from workbench.index.model import DuplicateIds, FingerprintCount, LockHolder, Problem, SourceError
+
+SMALL = "text-embedding-3-small@1536"
+ADA = "text-embedding-ada-002@1536"
+LARGE = Fingerprint("text-embedding-3-large", 3072)
+
+
+def bell(count: int, middle: int, spread: int) -> list[int]:
+    """Lengths around a middle, the same on every run."""
+    return [max(1, middle + round(spread * (((place * 7919) % 997) / 498.5 - 1) ** 3)) for place in range(count)]
+
+
+def handbook() -> FakeNamespace:
+    """456 of its 8,214 chunks are longer than 2,000 characters, 9 ids stand twice."""
+    tail = [2_001 + (place * 6_011) % 5_400 if place % 3 else 2_001 + (place * 37) % 900 for place in range(456)]
+    return FakeNamespace(
+        "handbook",
+        recorded=Fingerprint("text-embedding-3-small", 1536),
+        declared_dims=1536,
+        lengths_=bell(8_214 - 456, 900, 880) + tail,
+        counts=(FingerprintCount(SMALL, 8_214),),
+        duplicated=DuplicateIds(9, 18),
+    )
+
+
+def legacy_faq() -> FakeNamespace:
+    """Two models in one namespace."""
+    return FakeNamespace(
+        "legacy-faq",
+        recorded=Fingerprint("text-embedding-3-small", 1536),
+        declared_dims=1536,
+        lengths_=bell(4_102, 700, 500),
+        counts=(FingerprintCount(SMALL, 2_902), FingerprintCount(ADA, 1_200)),
+    )
+
+
+def index() -> FakeSource:
+    """A native index with one namespace of each kind."""
+    return FakeSource(
+        "support/index.duckdb",
+        (
+            legacy_faq(),
+            handbook(),
+            FakeNamespace(
+                "changelog",
+                recorded=Fingerprint("text-embedding-3-small", 1536),
+                declared_dims=1536,
+                lengths_=bell(1_120, 600, 400),
+                counts=(FingerprintCount(SMALL, 1_120),),
+            ),
+            FakeNamespace("drafts", declared_dims=None, lengths_=()),
+        ),
+    )
+
+
+def tickets() -> FakeSource:
+    """A table of somebody else that names no model, with vectors that no search can use."""
+    return FakeSource(
+        "support/tickets.db",
+        (
+            FakeNamespace(
+                "embeddings",
+                adapter="plain-table",
+                keeps_records=False,
+                declared_dims=384,
+                lengths_=bell(4_831, 500, 300),
+                counts=(FingerprintCount("?@384", 4_831),),
+                zero=3,
+                non_finite=2,
+                missing=40,
+            ),
+        ),
+        container="sqlite",
+        adapter="plain-table",
+    )
+
+
+def locked() -> SourceError:
+    """Held by an ingest that runs elsewhere."""
+    return SourceError(
+        Problem.LOCKED,
+        "support/archive.duckdb is open for writing in another program, and DuckDB lets nobody else read it meanwhile; "
+        "nothing is wrong with the file: wait for that program, or inspect a copy",
+        container="duckdb",
+        holder=LockHolder("python ingest.py --all --batch 512", 48213),
+    )
+
+
+def loaded() -> FakeReader:
+    """Three sources: one locked, one native, one foreign."""
+    return FakeReader(
+        {"support/archive.duckdb": locked(), "support/index.duckdb": index(), "support/tickets.db": tickets()}
+    )
+
+
+def loading(gate: threading.Event) -> FakeReader:
+    """One namespace is read, the next one waits at the gate."""
+    source = index()
+    source.all[2].gate = gate
+    return FakeReader({"support/index.duckdb": source})

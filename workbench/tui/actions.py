@@ -1,0 +1,113 @@
+"""The one table of actions: from it come the bindings, the footer, the help and the command palette.
+
+``h j k l g G`` are motions everywhere and never actions; see MOTIONS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from textual.binding import Binding
+
+
+class Place(StrEnum):
+    """Where an action means something."""
+
+    ANYWHERE = "anywhere"
+    SOURCES = "sources"
+    DETAIL = "detail"
+    READING = "reading"
+    UNREADABLE = "unreadable"
+    OPEN = "with something open"
+    NOTHING = "nothing open"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a user can ask for.
+
+    Attributes:
+        id: names the method ``action_<id>`` of the screen.
+        keys: as Textual names them; the first is the one that is shown.
+        shown: the key as people write it.
+        title: one or two words for the footer.
+        help: one sentence for help and palette.
+        places: where it works.
+        in_footer: whether the footer offers it.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    shown: str
+    title: str
+    help: str
+    places: frozenset[Place]
+    in_footer: bool = True
+
+    def works_in(self, here: Iterable[Place]) -> bool:
+        """Whether it means something where the user is."""
+        return Place.ANYWHERE in self.places or not self.places.isdisjoint(here)
+
+
+def _action(id: str, keys: str, shown: str, title: str, help: str, *places: Place, in_footer: bool = True) -> Action:
+    return Action(id, tuple(keys.split(",")), shown, title, help, frozenset(places), in_footer)
+
+
+ACTIONS: tuple[Action, ...] = (
+    _action("cancel", "escape", "esc", "cancel", "stop the reading that is going on", Place.READING),
+    _action("enter", "enter", "enter", "open", "open or close what is under the cursor", Place.SOURCES),
+    _action("back", "escape", "esc", "sources", "go back to the sources", Place.DETAIL),
+    _action("wait", "w", "w", "wait", "open a locked file by itself as soon as it is free", Place.UNREADABLE),
+    _action("retry", "r,R", "r", "retry", "read this source again", Place.UNREADABLE),
+    _action("close", "x", "x", "close", "close this source", Place.SOURCES, Place.UNREADABLE, in_footer=False),
+    _action("incoming", "i", "i", "incoming", "hold an embedder against every open namespace", Place.OPEN),
+    _action("ask_path", "o", "o", "open", "open a file or folder", Place.ANYWHERE, in_footer=False),
+    _action("sort", "s", "s", "sort", "order the sources worst first, or as they were given", Place.OPEN),
+    _action("other_pane", "tab,shift+tab", "tab", "other pane", "go to the other pane", Place.OPEN),
+    _action("copy_message", "y", "y", "copy", "copy the sentence that says what is wrong", Place.OPEN, in_footer=False),
+    _action("palette", "ctrl+p", "^p", "palette", "find every action and every source by name", Place.ANYWHERE),
+    _action("help", "question_mark", "?", "help", "every key and what it does", Place.ANYWHERE),
+    _action("quit", "q,ctrl+q", "q", "quit", "leave; whatever is being read is given up", Place.ANYWHERE),
+)
+
+MOTIONS: tuple[tuple[str, str], ...] = (
+    ("↑ ↓  j k", "one row"),
+    ("← →  h l", "close, open or go to the parent"),
+    ("PgUp PgDn  ^u ^d", "one page"),
+    ("Home End  g G", "first, last"),
+)
+
+MOTION_BINDINGS: list[Binding] = [
+    Binding("down,j", "move(1)", show=False),
+    Binding("up,k", "move(-1)", show=False),
+    Binding("pagedown,ctrl+d", "page(1)", show=False),
+    Binding("pageup,ctrl+u", "page(-1)", show=False),
+    Binding("home,g", "first", show=False),
+    Binding("end,G", "last", show=False),
+    Binding("right,l", "inward", show=False),
+    Binding("left,h", "outward", show=False),
+]
+"""The motions of every list; which way ``inward`` and ``outward`` lead is the list's own affair."""
+
+
+def bindings() -> list[Binding]:
+    """Every action as a binding of the screen.
+
+    Two actions on one key (``escape``) go to the first one; the screen decides by where the user is.
+    """
+    taken: set[str] = set()
+    made: list[Binding] = []
+    for action in ACTIONS:
+        free = [key for key in action.keys if key not in taken]
+        taken.update(free)
+        if free:
+            made.append(Binding(",".join(free), action.id, action.help, show=False, id=action.id))
+    return made
+
+
+def actions_for(here: Iterable[Place]) -> list[Action]:
+    """Give the actions that work where the user is, most useful first."""
+    places = set(here)
+    return [action for action in ACTIONS if action.works_in(places)]

@@ -1,0 +1,113 @@
+"""The program on the terminal: themes, the main screen, and an end that is always clean."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.command import Provider
+
+from workbench.tui.screens.main import MainScreen
+from workbench.tui.signs import ASCII, UNICODE
+from workbench.tui.theme import DARK, THEMES, ThemedApp
+from workbench.tui.threads import ended_within
+
+if TYPE_CHECKING:
+    from workbench.core.fingerprint import Fingerprint
+    from workbench.tui.reading import Reader
+
+_GRACE_SECONDS = 0.5
+_log = logging.getLogger(__name__)
+
+
+def _everything() -> type[Provider]:
+    from workbench.tui.palette import Everything
+
+    return Everything
+
+
+class WorkbenchApp(ThemedApp):
+    """One main screen over everything that was opened."""
+
+    TITLE = "workbench"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_everything}  # type: ignore[misc]
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        reader: Reader,
+        *,
+        incoming: Fingerprint | None = None,
+        namespace: str | None = None,
+        theme: str | None = None,
+        ascii_only: bool = False,
+    ) -> None:
+        super().__init__()
+        self.signs = ASCII if ascii_only else UNICODE
+        for each in THEMES:
+            self.register_theme(each)
+        self.theme = theme or os.environ.get("TEXTUAL_THEME") or DARK.name
+        self._main = MainScreen(paths, reader, incoming, namespace)
+
+    def get_default_screen(self) -> MainScreen:
+        """Give the main screen is the only one that stays."""
+        return self._main
+
+    def _fatal_error(self) -> None:
+        """Keep the traceback for the log: what a user gets is one sentence, after the terminal is restored."""
+        _log.error("the terminal program failed", exc_info=self._exception)
+        self._close_messages_no_wait()
+
+    @property
+    def failure(self) -> Exception | None:
+        """What ended the program, if it was not the user."""
+        return self._exception
+
+
+def known_themes() -> tuple[str, ...]:
+    """Give the names that ``--theme`` takes, ours first."""
+    from textual.theme import BUILTIN_THEMES
+
+    return (*(theme.name for theme in THEMES), *BUILTIN_THEMES)
+
+
+def run(
+    paths: Iterable[str],
+    incoming: Fingerprint | None = None,
+    explicit_ceiling: int | None = None,
+    namespace: str | None = None,
+    theme: str | None = None,
+    ascii_only: bool = False,
+) -> int:
+    """Run until the user leaves, and give the exit code: 0, or 1 after a crash, whose details are in the log.
+
+    Readers are interrupted on the way out. Should one not stop within half a second, the process ends without it:
+    its files were opened read-only, so nothing of the user's is lost.
+    """
+    from workbench.tui.crash import log_native_crashes, say_crashed
+    from workbench.tui.reading import FileReader
+    from workbench.tui.terminal import ambiguous_is_wide
+
+    ascii_only = ascii_only or ambiguous_is_wide()
+    with log_native_crashes():
+        app = WorkbenchApp(
+            tuple(paths),
+            FileReader(explicit_ceiling),
+            incoming=incoming,
+            namespace=namespace,
+            theme=theme,
+            ascii_only=ascii_only,
+        )
+        app.run()
+    code = app.return_code or 0
+    if app.failure is not None:
+        say_crashed(app.failure)
+        code = code or 1
+    if not ended_within(_GRACE_SECONDS):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code

@@ -1,0 +1,85 @@
+"""What several pages are made of: the page itself, wrapped sentences, share bars, key hints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from workbench.tui.draw import Line, Tone, wrap
+from workbench.tui.signs import Signs
+
+SHARE_CELLS = 14
+ROOMY = 30
+"""From this many rows of terminal on there are blank rows around titles."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """The room a page has: cells across, rows down, whether the pane has the focus, and the signs."""
+
+    width: int
+    height: int
+    signs: Signs
+    focused: bool = False
+    selected: int = 0
+
+    @property
+    def roomy(self) -> bool:
+        """Whether there is room for blank rows; the frame is two rows shorter than the terminal."""
+        return self.height + 2 >= ROOMY
+
+    @property
+    def wide(self) -> bool:
+        """Whether a table has room for its count and share columns."""
+        return self.width >= 72
+
+
+@dataclass(slots=True)
+class Page:
+    """Finished lines, and which of them the cursor can stand on."""
+
+    lines: list[Line] = field(default_factory=list)
+    stops: list[int] = field(default_factory=list)
+
+    def add(self, line: Line | None = None) -> Line:
+        """Append a line, an empty one without argument, and return it."""
+        made = line if line is not None else Line()
+        self.lines.append(made)
+        return made
+
+    def gap(self, frame: Frame) -> None:
+        """Give a blank row where there is room for one."""
+        if frame.roomy:
+            self.lines.append(Line())
+
+    def sentence(self, text: str, width: int, tone: Tone = Tone.MUTED, at_most: int = 99) -> int:
+        """Append a sentence wrapped to the width and say how many rows it took; what is left out is marked."""
+        rows = wrap(text, width)
+        for row in rows[:at_most]:
+            self.add(Line().add(row, tone))
+        if len(rows) > at_most:
+            self.lines[-1].cut(width - 2).add(" …", tone)
+        return min(len(rows), at_most)
+
+
+def share_bar(count: int, total: int, tone: Tone, signs: Signs, width: int = SHARE_CELLS) -> Line:
+    """Give a n amount on its track in half cells; anything above nothing is at least half a cell, less than all never full."""
+    halves = 0
+    if total > 0 and count > 0:
+        halves = min(2 * width, max(1, round(2 * width * count / total)))
+        if count < total:
+            halves = min(halves, 2 * width - 1)
+    full, half = divmod(halves, 2)
+    return (
+        Line()
+        .add(signs.bar * full, tone)
+        .add(signs.half * half, tone)
+        .add(signs.track * (width - full - half), Tone.RULE)
+    )
+
+
+def keys_line(pairs: list[tuple[str, str]]) -> Line:
+    """Keys with what they do, one after the other."""
+    line = Line()
+    for place, (key, does) in enumerate(pairs):
+        line.add("   " if place else "").add(key, Tone.ACCENT, bold=True).add(" ").add(does, Tone.MUTED)
+    return line

@@ -1,0 +1,291 @@
+"""The main screen: sources left, detail right. It owns the session and its readers; the widgets only show."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Coroutine, Iterable
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.worker import Worker, WorkerState
+
+from workbench.core.fingerprint import Fingerprint
+from workbench.tui import messages
+from workbench.tui.actions import Place, actions_for, bindings
+from workbench.tui.draw import number
+from workbench.tui.reading import Reader
+from workbench.tui.session import Session
+from workbench.tui.showing import header_at, page_at, places_at, source_at, space_at
+from workbench.tui.signs import Signs
+from workbench.tui.state import Node
+from workbench.tui.tree import rows_of
+from workbench.tui.widgets.bars import FooterBar, HeaderBar
+from workbench.tui.widgets.detail import Detail
+from workbench.tui.widgets.lines import LineList, look_of
+from workbench.tui.widgets.sources import Heading, SourcesPane, SourcesTree
+
+LOOK_SECONDS = 1.0
+"""How often leases are looked at, and locked files that are waited for are tried again."""
+
+_log = logging.getLogger(__name__)
+
+
+class MainScreen(Screen[None]):
+    """Everything opened, and the detail of what is under the cursor."""
+
+    CSS_PATH = "main.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 (Textual declares it so)
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-roomy")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+
+    def __init__(
+        self, paths: Iterable[str], reader: Reader, incoming: Fingerprint | None = None, namespace: str | None = None
+    ) -> None:
+        super().__init__()
+        self._paths = tuple(paths)
+        self.session = Session(
+            reader,
+            run=self._run_reader,
+            tell=self.post_message,
+            changed=self._update,
+            incoming=incoming,
+            wanted=namespace,
+        )
+        self._worst_first = False
+        self._shown: Node | None = None
+
+    def compose(self) -> ComposeResult:
+        """Header, sources and detail, footer."""
+        yield HeaderBar()
+        with Horizontal(id="panes"):
+            yield SourcesPane(id="sources")
+            yield Detail()
+        yield FooterBar()
+
+    def on_mount(self) -> None:
+        """Show the frame, then begin to read."""
+        self._tree.focus()
+        self._update()
+        self.call_after_refresh(self.session.open_paths, self._paths)
+        self.set_interval(LOOK_SECONDS, self.session.look_again)
+
+    def on_unmount(self) -> None:
+        """Give up every reading and every file."""
+        self.session.leave()
+
+    def _run_reader(self, work: Coroutine[Any, Any, None], group: str) -> None:
+        self.run_worker(work, group=group, exit_on_error=False)
+
+    @on(Worker.StateChanged)
+    def _worker_changed(self, message: Worker.StateChanged) -> None:
+        """Give a reader tells its errors as answers; one that raises all the same must not go unseen."""
+        if message.state is WorkerState.ERROR:
+            _log.error("a reader failed", exc_info=message.worker.error)
+            self.session.said = "a reader failed; the log says why"
+            self._update()
+
+    @on(messages.Answer)
+    def _answered(self, message: messages.Answer) -> None:
+        self.session.answer(message)
+
+    # --- showing -----------------------------------------------------------------------------------------------
+
+    @property
+    def _tree(self) -> SourcesTree:
+        return self.query_one(SourcesTree)
+
+    @property
+    def _detail(self) -> Detail:
+        return self.query_one(Detail)
+
+    @property
+    def _signs(self) -> Signs:
+        return look_of(self)[1]
+
+    def _update(self) -> None:
+        """Show everything as it is now."""
+        if not self.is_mounted:
+            return
+        self.set_class(self.session.opened.nothing, "-nothing")
+        self._tree.show(rows_of(self.session.opened, self._signs, worst_first=self._worst_first))
+        self._show_here()
+
+    def _show_here(self) -> None:
+        """Show what is under the cursor, and the frame that goes with it."""
+        node, opened = self._tree.node, self.session.opened
+        self._detail.show(lambda frame: page_at(opened, node, frame), keep=node == self._shown)
+        self._shown = node
+        self._show_frame()
+
+    def _show_frame(self) -> None:
+        """Header, heading and footer."""
+        node, opened, signs = self._tree.node, self.session.opened, self._signs
+        reading = self.session.reading
+        order = "worst first" if self._worst_first else "as given"
+        self.query_one(Heading).show(f"reading {signs.reading}" if reading else order, focused=self._tree.has_focus)
+        self.query_one(HeaderBar).show(header_at(opened, node, self.session.incoming, signs))
+        footer = self.query_one(FooterBar)
+        footer.show(actions_for(self._places()))
+        held = [source.label for source in opened.sources.values() if source.held]
+        if reading:
+            footer.say(f"{number(len(reading))} source{'s' if len(reading) > 1 else ''} being read", busy=True)
+        elif held:
+            footer.say(f"{held[0]} held" if len(held) == 1 else f"{number(len(held))} files held")
+        else:
+            footer.say(self.session.said)
+
+    def _places(self) -> set[Place]:
+        return places_at(
+            self.session.opened,
+            self._tree.node,
+            in_tree=not self._detail.has_focus,
+            reading=bool(self.session.reading),
+        )
+
+    @on(LineList.Moved)
+    def _moved(self, message: LineList.Moved) -> None:
+        if message.sender is self._tree:
+            self._show_here()
+
+    @on(LineList.Chosen)
+    def _chosen(self, message: LineList.Chosen) -> None:
+        if message.sender is self._tree:
+            self.action_enter()
+
+    @on(LineList.Left)
+    def _left(self) -> None:
+        self._tree.focus()
+
+    @on(SourcesTree.Toggled)
+    def _toggled(self, message: SourcesTree.Toggled) -> None:
+        self._set_expanded(message.node, message.expand)
+
+    def on_descendant_focus(self) -> None:
+        """Give the pane with the focus takes the whole width of a narrow terminal; see main.tcss."""
+        if self.is_mounted:
+            self.set_class(self._detail.has_focus, "-in-detail")
+            self._show_frame()
+
+    def _set_expanded(self, node: Node, expand: bool) -> None:
+        if node.folder is not None:
+            self.session.opened.folders[node.folder].expanded = expand
+        elif node.source is not None and node.space is None:
+            self.session.opened.sources[node.source].expanded = expand
+        self._update()
+
+    def go_to(self, node: Node) -> None:
+        """Put the cursor on a node, opening what it is in."""
+        source = source_at(self.session.opened, node)
+        if source is not None:
+            source.expanded = source.expanded or node.space is not None
+            if source.folder is not None:
+                self.session.opened.folders[source.folder].expanded = True
+        self._update()
+        places = {row.node: place for place, row in enumerate(self._tree.rows)}
+        if node in places:
+            self._tree.focus()
+            self._tree.move_to(places[node])
+
+    # --- actions: see actions.py -------------------------------------------------------------------------------
+
+    def action_enter(self) -> None:
+        """Open or close a row that holds others; give the detail the focus for any other."""
+        if not self._tree.has_focus or self._tree.cursor >= len(self._tree.rows):
+            return
+        row = self._tree.rows[self._tree.cursor]
+        if row.node.rest and row.node.folder is not None:
+            self.session.open_more(self.session.opened.folders[row.node.folder])
+        elif row.expanded is None or (row.expanded is False and space_at(self.session.opened, row.node) is not None):
+            self._detail.focus()
+        else:
+            self._set_expanded(row.node, not row.expanded)
+
+    def action_cancel(self) -> None:
+        """Leave the detail; where nothing is to be left, stop reading, what is under the cursor first."""
+        if self._detail.has_focus:
+            self._tree.focus()
+        else:
+            self.session.stop(self._tree.node)
+
+    def action_retry(self) -> None:
+        """Read the source under the cursor again."""
+        source = source_at(self.session.opened, self._tree.node)
+        if source is not None and Place.UNREADABLE in self._places():
+            self.session.read(source)
+            self._update()
+
+    def action_wait(self) -> None:
+        """Wait for a locked file, or no longer."""
+        source = source_at(self.session.opened, self._tree.node)
+        if source is not None and source.trouble is not None and source.trouble.passing:
+            source.awaited = not source.awaited
+            self._update()
+
+    def action_close(self) -> None:
+        """Take the source or folder under the cursor out of the tree."""
+        node = self._tree.node
+        if node is not None and not node.rest:
+            self.session.close(node)
+            self._tree.focus()
+
+    def action_sort(self) -> None:
+        """Worst first, or as given."""
+        self._worst_first = not self._worst_first
+        self._update()
+
+    def action_other_pane(self) -> None:
+        """Give the other pane."""
+        (self._detail if self._tree.has_focus else self._tree).focus()
+
+    def action_copy_message(self) -> None:
+        """Copy what is wrong here, exactly as it was said."""
+        source = source_at(self.session.opened, self._tree.node)
+        space = space_at(self.session.opened, self._tree.node)
+        text = source.trouble.message if source is not None and source.trouble is not None else ""
+        if not text and space is not None and space.report is not None and space.report.findings:
+            text = space.report.findings[0].message
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.session.said = f"copied {number(len(text))} characters"
+            self._show_frame()
+
+    def action_incoming(self) -> None:
+        """Ask for the incoming embedder."""
+        from workbench.tui.screens.prompt import ask_incoming
+
+        if not self.session.opened.nothing:
+            self.app.push_screen(ask_incoming(self.session), self._incoming_given)
+
+    def _incoming_given(self, given: str | None) -> None:
+        from workbench.core.fingerprint import parse_fingerprint
+
+        if given is not None:
+            self.session.set_incoming(parse_fingerprint(given) if given else None)
+
+    def action_ask_path(self) -> None:
+        """Ask for a file or folder to open."""
+        from workbench.tui.screens.prompt import ask_path
+
+        self.app.push_screen(ask_path(), self._path_given)
+
+    def _path_given(self, given: str | None) -> None:
+        if given:
+            self.session.open_paths([given])
+
+    def action_palette(self) -> None:
+        """Find an action or a source by name."""
+        self.app.action_command_palette()
+
+    def action_help(self) -> None:
+        """Every key."""
+        from workbench.tui.screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen())
+
+    def action_quit(self) -> None:
+        """Leave."""
+        self.app.exit(0)

@@ -1,0 +1,134 @@
+"""A floating question with one line to type: a path to open, or the incoming embedder with its verdict while typing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.widgets import Input
+
+from workbench.core.fingerprint import fingerprint_text, parse_fingerprint
+from workbench.tui.draw import Line, Tone, clip
+from workbench.tui.session import Session
+from workbench.tui.signs import Signs
+from workbench.tui.state import State
+from workbench.tui.verdicts import TONES, lead_of
+from workbench.tui.widgets.lines import Bar, look_of, strip_of
+
+Judge = Callable[[str, int, Signs], tuple[bool, list[Line]]]
+"""What is typed, the width and the signs; whether it can be taken, and the lines to show below it."""
+
+_LINES = 10
+
+
+class _Answer(Bar):
+    """The lines below the input."""
+
+    def __init__(self, judge: Judge) -> None:
+        super().__init__()
+        self._judge = judge
+        self.typed = ""
+
+    def line(self, width: int) -> Line:
+        """Give the first of them."""
+        return self.lines(width)[0]
+
+    def lines(self, width: int) -> list[Line]:
+        """Say what is said about what is typed."""
+        return self._judge(self.typed, width, look_of(self)[1])[1] or [Line()]
+
+    def render_line(self, y: int) -> Strip:
+        """One of them."""
+        lines = self.lines(self.size.width)
+        return strip_of(lines[y] if y < len(lines) else Line(), self.size.width, self)
+
+
+class Prompt(ModalScreen[str | None]):
+    """Gives back what was typed, or None when it was left."""
+
+    CSS_PATH = "prompt.tcss"
+    BINDINGS = [Binding("escape", "leave", "close", show=False)]  # noqa: RUF012 (Textual declares it so)
+
+    def __init__(self, title: str, hint: str, start: str, judge: Judge) -> None:
+        super().__init__()
+        self._title, self._hint, self._start, self._judge = title, hint, start, judge
+
+    def compose(self) -> ComposeResult:
+        """Give a frame with its title, the input, what is said about it."""
+        with Vertical(id="prompt") as frame:
+            frame.border_title = self._title
+            frame.border_subtitle = self._hint
+            yield Input(self._start, id="typed")
+            yield _Answer(self._judge)
+
+    def on_mount(self) -> None:
+        """Nothing blinks here."""
+        field = self.query_one(Input)
+        field.cursor_blink = False
+        field.focus()
+
+    @on(Input.Changed)
+    def _typed(self, message: Input.Changed) -> None:
+        answer = self.query_one(_Answer)
+        answer.typed = message.value
+        answer.refresh()
+
+    @on(Input.Submitted)
+    def _taken(self, message: Input.Submitted) -> None:
+        takes, _ = self._judge(message.value, 80, look_of(self)[1])
+        if takes:
+            self.dismiss(message.value.strip())
+
+    def action_leave(self) -> None:
+        """Close without an answer."""
+        self.dismiss(None)
+
+
+def ask_path() -> Prompt:
+    """Ask for a file or folder."""
+    return Prompt("Open a file or folder", "enter opens, esc closes", "", _judge_path)
+
+
+def _judge_path(typed: str, width: int, signs: Signs) -> tuple[bool, list[Line]]:
+    if not typed.strip():
+        return False, [Line().add("Type the path of an index, or of a folder with indexes.", Tone.MUTED)]
+    if os.path.lexists(os.path.expanduser(typed.strip())):
+        return True, [Line().add(lead_of(State.OK, signs), Tone.OK, bold=True).add("there is something by that name")]
+    return False, [Line().add(lead_of(State.BAD, signs), Tone.ERROR, bold=True).add("there is no such file or folder")]
+
+
+def ask_incoming(session: Session) -> Prompt:
+    """Ask for an embedder, with its verdict on every namespace while it is typed. Nothing typed means none."""
+    start = fingerprint_text(session.incoming) if session.incoming is not None else ""
+    return Prompt(
+        "Incoming embedder", "enter applies, esc closes", start, lambda *given: _judge_incoming(session, *given)
+    )
+
+
+def _judge_incoming(session: Session, typed: str, width: int, signs: Signs) -> tuple[bool, list[Line]]:
+    if not typed.strip():
+        return True, [Line().add("Type id@dims, such as text-embedding-3-small@1536. Nothing typed: none.", Tone.MUTED)]
+    incoming = parse_fingerprint(typed.strip())
+    whole = isinstance(incoming.dims, int) or float(incoming.dims).is_integer()
+    if not whole or incoming.dims < 1:
+        sign = lead_of(State.BAD, signs)
+        return False, [
+            Line().add(sign, Tone.ERROR, bold=True).add("an embedder is written id@dims, dims a whole number")
+        ]
+    lines: list[Line] = []
+    for name, verdict in session.judged(incoming):
+        refused = verdict.conflict is not None
+        state = State.BAD if refused else State.UNKNOWN if verdict.compared == "dims" else State.OK
+        word = verdict.conflict or ("only lengths" if state is State.UNKNOWN else "compatible")
+        line = Line().add(lead_of(state, signs), TONES[state], bold=True).add(clip(name, width // 3))
+        line.to(width // 3 + 4).add(clip(verdict.against or "nothing yet", width // 3), Tone.MUTED)
+        lines.append(line.right(Line().add(word, TONES[state]), width))
+    if len(lines) > _LINES:
+        lines = [*lines[: _LINES - 1], Line().add(f"{signs.more} {len(lines) - _LINES + 1} more", Tone.FAINT)]
+    return True, lines

@@ -1,0 +1,303 @@
+"""Everything that is opened, and every reading of it: begun, answered, stopped, given back.
+
+The main screen owns one of these. It draws nothing and knows no widget: it is told how to run something beside the
+event loop, how to post an answer, and whom to tell that something changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from dataclasses import replace
+from functools import singledispatchmethod
+from itertools import count
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.fingerprint import Fingerprint, fingerprint_text
+from workbench.index.job import Job
+from workbench.index.model import IndexSource, Namespace
+from workbench.tui import messages
+from workbench.tui.reading import Reader, Tell, read_folder, read_source
+from workbench.tui.state import Folder, Node, Opened, Source, Space, Status
+from workbench.tui.threads import in_thread, start
+
+if TYPE_CHECKING:
+    from workbench.checkup.report import IncomingVerdict
+
+READERS = 2
+"""Sources read at the same time: one core is left to the screen, and locks are held no longer than needed."""
+
+FOLDER_CAP = 200
+"""Sources of one folder that are opened at once; the rest stand behind a row that opens as many again."""
+
+Run = Callable[[Coroutine[Any, Any, None], str], object]
+
+
+class Session:
+    """The sources of one run of the program."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        *,
+        run: Run,
+        tell: Tell,
+        changed: Callable[[], None],
+        incoming: Fingerprint | None = None,
+        wanted: str | None = None,
+    ) -> None:
+        self.opened = Opened()
+        self.incoming = incoming
+        self.said = ""
+        self._reader = reader
+        self._run = run
+        self._tell = tell
+        self._changed = changed
+        self._wanted = wanted
+        self._turns = asyncio.Semaphore(READERS)
+        self._jobs: dict[int, Job] = {}
+        self._live: dict[int, tuple[IndexSource, tuple[Namespace, ...]]] = {}
+        self._keys = count()
+
+    @property
+    def reading(self) -> list[Source | Folder]:
+        """What is being read, or waits for its turn."""
+        everything: dict[int, Source | Folder] = {**self.opened.folders, **self.opened.sources}
+        return [everything[key] for key in self._jobs if key in everything]
+
+    # --- beginning ---------------------------------------------------------------------------------------------
+
+    def open_paths(self, paths: Iterable[str]) -> None:
+        """Put paths below what is open and begin to read them."""
+        for path in paths:
+            key = next(self._keys)
+            name = PurePath(path).name or path
+            if self._reader.is_folder(path):
+                self.opened.folders[key] = Folder(key, path, name + "/")
+                self.opened.roots.append(Node(folder=key))
+                self._list(self.opened.folders[key])
+            else:
+                self.opened.sources[key] = Source(key, path, name)
+                self.opened.roots.append(Node(source=key))
+                self.read(self.opened.sources[key])
+        self._changed()
+
+    def _list(self, folder: Folder) -> None:
+        folder.status = Status.READING
+        folder.request += 1
+        key, request, path, job = folder.key, folder.request, folder.path, Job()
+        self._jobs[key] = job
+        self._run(in_thread(lambda: read_folder(self._reader, key, request, path, job, self._tell)), "folders")
+
+    def read(self, source: Source) -> None:
+        """Read a source from the start; whatever was running for it before is late from now on."""
+        self._drop(source.key)
+        source.request += 1
+        source.status, source.trouble, source.spaces, source.held = Status.WAITING, None, [], False
+        key, request = source.key, source.request
+
+        def progress(done: int, total: int) -> None:
+            self._tell(messages.SpaceProgress(key, request, None, done, total))
+
+        job = Job(progress)
+        self._jobs[key] = job
+        self._run(self._take_turn(source, request, job), "sources")
+
+    async def _take_turn(self, source: Source, request: int, job: Job) -> None:
+        key, path = source.key, source.path
+        async with self._turns:
+            if job.cancelled:
+                self._tell(messages.SourceDone(key, request, True, 0))
+                return
+            source.status = Status.READING
+            self._changed()
+            await in_thread(
+                lambda: read_source(
+                    self._reader, key, request, path, lambda: self.incoming, job, self._tell, self._wanted
+                )
+            )
+
+    def open_more(self, folder: Folder) -> None:
+        """Open the next sources of a folder, at most FOLDER_CAP of them."""
+        batch, folder.unopened = folder.unopened[:FOLDER_CAP], folder.unopened[FOLDER_CAP:]
+        for path in batch:
+            key = next(self._keys)
+            source = Source(key, path, _below(path, folder.path), expanded=False, folder=folder.key)
+            self.opened.sources[key] = source
+            folder.sources.append(key)
+            self.read(source)
+        self._changed()
+
+    # --- ending ------------------------------------------------------------------------------------------------
+
+    def _drop(self, key: int) -> None:
+        """Cancel what runs for a source and give its file back, on a thread: closing may take a moment."""
+        job = self._jobs.pop(key, None)
+        if job is not None:
+            job.cancel()
+        live = self._live.pop(key, None)
+        if live is not None:
+            start(live[0].close)
+
+    def stop(self, node: Node | None) -> None:
+        """Stop the reading of what is at a node, else every reading."""
+        key = None if node is None else node.folder if node.folder is not None else node.source
+        jobs = [self._jobs[key]] if key is not None and key in self._jobs else list(self._jobs.values())
+        for job in jobs:
+            job.cancel()
+
+    def close(self, node: Node) -> None:
+        """Take a source, or a folder with all in it, out of what is open."""
+        gone: list[int] = []
+        if node.folder is not None:
+            folder = self.opened.folders.pop(node.folder)
+            self._drop(folder.key)
+            gone = folder.sources
+            self.opened.roots.remove(Node(folder=folder.key))
+        elif node.source is not None:
+            gone = [node.source]
+        for key in gone:
+            source = self.opened.sources.pop(key)
+            self._drop(key)
+            if source.folder is None:
+                self.opened.roots.remove(Node(source=key))
+            elif source.folder in self.opened.folders:
+                self.opened.folders[source.folder].sources.remove(key)
+        self._changed()
+
+    def leave(self) -> None:
+        """Give up every reading and every file; nothing waits."""
+        for key in {*self._jobs, *self._live}:
+            self._drop(key)
+
+    # --- answers -----------------------------------------------------------------------------------------------
+
+    def answer(self, message: messages.Answer) -> None:
+        """Take in an answer, unless it is late: about something closed, or from an earlier request."""
+        about = self.opened.sources.get(message.about) or self.opened.folders.get(message.about)
+        if about is None or about.request != message.request:
+            if isinstance(message, messages.SourceOpened):
+                start(message.opened.close)
+            return
+        self._take(message, about)
+        self._changed()
+
+    @singledispatchmethod
+    def _take(self, message: messages.Answer, about: Any) -> None:  # noqa: ANN401 (Source or Folder, by the message)
+        raise NotImplementedError(type(message).__name__)
+
+    @_take.register
+    def _(self, message: messages.FolderListed, about: Folder) -> None:
+        self._jobs.pop(about.key, None)
+        about.status, about.skipped = Status.READ, message.skipped
+        if message.paths == (about.path,):
+            self._become_source(about)
+            return
+        about.unopened = list(message.paths)
+        self.open_more(about)
+
+    def _become_source(self, folder: Folder) -> None:
+        """Give a folder that is an index itself stands as a source where the folder stood."""
+        del self.opened.folders[folder.key]
+        source = Source(folder.key, folder.path, folder.label, request=folder.request)
+        self.opened.sources[folder.key] = source
+        self.opened.roots[self.opened.roots.index(Node(folder=folder.key))] = Node(source=folder.key)
+        self.read(source)
+
+    @_take.register
+    def _(self, message: messages.FolderFailed, about: Folder) -> None:
+        self._jobs.pop(about.key, None)
+        about.status, about.failure = Status.FAILED, message.why
+
+    @_take.register
+    def _(self, message: messages.SourceOpened, about: Source) -> None:
+        self._live[about.key] = (message.opened, message.namespaces)
+        about.container, about.adapter = message.opened.container, message.opened.adapter
+        about.notes, about.awaited = message.opened.notes, False
+        about.spaces = [Space(namespace.name) for namespace in message.namespaces]
+
+    @_take.register
+    def _(self, message: messages.SourceUnreadable, about: Source) -> None:
+        self._drop(about.key)
+        about.status, about.trouble, about.spaces = Status.FAILED, message.trouble, []
+
+    @_take.register
+    def _(self, message: messages.SpaceProgress, about: Source) -> None:
+        spaces = about.spaces if message.space is None else [about.spaces[message.space]]
+        for space in spaces:
+            if message.space is not None or space.status is Status.READING:
+                space.status, space.done, space.total = Status.READING, message.done, message.total
+
+    @_take.register
+    def _(self, message: messages.SpaceRead, about: Source) -> None:
+        space = about.spaces[message.space]
+        space.status, space.report, space.shape = Status.READ, message.report, message.shape
+        self._judge_incoming(about, message.space)
+
+    @_take.register
+    def _(self, message: messages.SpaceFailed, about: Source) -> None:
+        space = about.spaces[message.space]
+        space.status, space.failure = Status.FAILED, message.why
+
+    @_take.register
+    def _(self, message: messages.SourceDone, about: Source) -> None:
+        self._jobs.pop(about.key, None)
+        about.status = Status.STOPPED if message.stopped else Status.READ
+        about.took_ms = message.took_ms
+        for space in about.spaces:
+            if space.status in (Status.WAITING, Status.READING):
+                space.status = Status.STOPPED
+        self.said = "reading stopped" if message.stopped else f"read in {_time(message.took_ms)}"
+
+    def look_again(self) -> None:
+        """Who holds what at this moment; and a file that is waited for is tried again."""
+        for key, (opened, _) in self._live.items():
+            self.opened.sources[key].held = opened.held()
+        for source in self.opened.sources.values():
+            if source.awaited and source.status is Status.FAILED:
+                self.read(source)
+        self._changed()
+
+    # --- the incoming embedder ---------------------------------------------------------------------------------
+
+    def set_incoming(self, incoming: Fingerprint | None) -> None:
+        """Hold another embedder against everything that is known; that needs no query."""
+        self.incoming = incoming
+        for source in self.opened.sources.values():
+            for place in range(len(source.spaces)):
+                self._judge_incoming(source, place)
+        self._changed()
+
+    def judged(self, incoming: Fingerprint) -> Iterator[tuple[str, IncomingVerdict]]:
+        """Give a n embedder held against every namespace that has been read, by name; nothing is changed by it."""
+        for key, (_, namespaces) in self._live.items():
+            for namespace, space in zip(namespaces, self.opened.sources[key].spaces, strict=False):
+                if space.report is not None:
+                    verdict = self._reader.hold_against(namespace, space.report, incoming)
+                    if verdict is not None:
+                        yield space.name, verdict
+
+    def _judge_incoming(self, source: Source, place: int) -> None:
+        """Judge anew what was read under another embedder than the one that is incoming now."""
+        space = source.spaces[place]
+        live = self._live.get(source.key)
+        if space.report is None or live is None:
+            return
+        judged = space.report.incoming.fingerprint if space.report.incoming is not None else None
+        if judged != (fingerprint_text(self.incoming) if self.incoming is not None else None):
+            verdict = self._reader.hold_against(live[1][place], space.report, self.incoming)
+            space.report = replace(space.report, incoming=verdict)
+
+
+def _below(path: str, folder: str) -> str:
+    """Give a path as it stands below its folder; as it is when it does not."""
+    try:
+        return str(PurePath(path).relative_to(folder))
+    except ValueError:
+        return path
+
+
+def _time(milliseconds: int) -> str:
+    """Give a duration as people read it: ``31 ms``, ``4.2 s``."""
+    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"

@@ -1,0 +1,67 @@
+"""The signs drawn on the screen, and their plain replacements for terminals and fonts that cannot show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """One set of signs. Every state has a sign of its own, so that no meaning rests on a colour alone.
+
+    ``columns`` are the eight heights of a column chart, lowest first; ``state_cells`` is the width of the sign column.
+    """
+
+    ok: str = "✓"
+    bad: str = "✗"
+    warn: str = "!"
+    unknown: str = "?"
+    empty: str = "○"
+    waiting: str = "·"
+    reading: str = "…"
+    clipped: str = "✂"
+    differs: str = "≠"
+    opened: str = "▾"
+    closed: str = "▸"
+    path: str = "›"
+    cursor: str = "▌"
+    bar: str = "━"
+    half: str = "╸"
+    track: str = "─"
+    rule: str = "─"
+    ceiling: str = "│"
+    foot: str = "┴"
+    dot: str = "·"
+    dash: str = "–"
+    more: str = "…"
+    columns: str = "▁▂▃▄▅▆▇█"
+    state_cells: int = 1
+
+
+UNICODE = Signs()
+
+ASCII = Signs(
+    ok="ok",
+    bad="x",
+    empty="o",
+    waiting=".",
+    reading="~",
+    clipped="8<",
+    differs="!=",
+    opened="v",
+    closed=">",
+    path="/",
+    cursor=">",
+    bar="=",
+    half="=",
+    track="-",
+    rule="-",
+    ceiling="|",
+    foot="+",
+    dot="-",
+    dash="-",
+    more="..",
+    columns=".:-=+*#@",
+    state_cells=2,
+)
+"""Seven-bit signs (``--ascii``), also taken where ambiguous characters are two cells wide."""

@@ -1,0 +1,92 @@
+"""The header and the footer: where you are and what is incoming; the keys that work here, and what just happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.tui.actions import Action
+from workbench.tui.draw import Line, Tone, cells, clip, clip_start
+from workbench.tui.widgets.lines import Bar, look_of
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the header says: the way to what is shown, and a fact at the right."""
+
+    path: tuple[str, ...] = ()
+    incoming: str | None = None
+    verdict: str = ""
+    verdict_tone: Tone = Tone.MUTED
+    fact: str = ""
+
+
+class HeaderBar(Bar):
+    """One row on top."""
+
+    def __init__(self) -> None:
+        super().__init__(id="header")
+        self.header = Header()
+
+    def show(self, header: Header) -> None:
+        """Say where we are."""
+        if header != self.header:
+            self.header = header
+            self.refresh()
+
+    def line(self, width: int) -> Line:
+        """Name, path, and at the right the incoming embedder with its verdict."""
+        _, signs = look_of(self)
+        header = self.header
+        tail = Line()
+        if header.incoming is not None:
+            word = f"  {header.verdict}" if header.verdict else ""
+            room = max(8, width * 3 // 5 - cells("incoming ") - cells(word))
+            tail.add("incoming ", Tone.FAINT).add(clip_start(header.incoming, room, signs.more))
+            tail.add(word, header.verdict_tone, bold=True)
+        else:
+            tail.add(header.fact, Tone.FAINT)
+        line = Line().add(" ").add("workbench", Tone.ACCENT, bold=True).add("  ")
+        room = width - line.cells - tail.cells - 3
+        for at, part in enumerate(header.path):
+            last = at == len(header.path) - 1
+            line.add(clip(part, max(4, room), signs.more), Tone.TEXT if last else Tone.MUTED, bold=last)
+            room -= cells(part) + 3
+            if not last:
+                line.add(f" {signs.path} ", Tone.FAINT)
+        return line.right(tail, width - 1)
+
+
+class FooterBar(Bar):
+    """One row at the bottom; keys that do not fit are dropped from the right."""
+
+    def __init__(self) -> None:
+        super().__init__(id="footer")
+        self.actions: tuple[Action, ...] = ()
+        self.said = ""
+        self.busy = False
+
+    def show(self, actions: list[Action]) -> None:
+        """Offer other keys."""
+        offered = tuple(action for action in actions if action.in_footer)
+        if offered != self.actions:
+            self.actions = offered
+            self.refresh()
+
+    def say(self, said: str, *, busy: bool = False) -> None:
+        """Say what just happened or is being waited for."""
+        if (said, busy) != (self.said, self.busy):
+            self.said, self.busy = said, busy
+            self.refresh()
+
+    def line(self, width: int) -> Line:
+        """Keys left, what happened right."""
+        _, signs = look_of(self)
+        tail = Line().add(clip(self.said, max(0, width // 2), signs.more), Tone.ACCENT if self.busy else Tone.FAINT)
+        line = Line().add(" ")
+        room = width - 3 - tail.cells
+        for action in self.actions:
+            needed = cells(action.shown) + 1 + cells(action.title)
+            if line.cells + needed > room:
+                break
+            line.add(action.shown, Tone.ACCENT, bold=True).add(" ").add(action.title, Tone.MUTED).add("  ")
+        return line.right(tail, width - 1)
