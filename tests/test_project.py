@@ -83,7 +83,7 @@ def test_the_top_of_the_checkout_holds_exactly_what_it_should() -> None:
 
 def test_the_readme_begins_with_one_line_that_opens_the_sample_and_one_that_passes_the_tests() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^python3 -m venv \.venv && .*$", readme, flags=re.MULTILINE)
+    lines = re.findall(r"^python3 -m venv --upgrade-deps \.venv && .*$", readme, flags=re.MULTILINE)
     assert len(lines) == 2
     assert "workbench open sample_data" in lines[0]
     assert "-m pytest" in lines[1]

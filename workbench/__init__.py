@@ -4,10 +4,8 @@ Names are resolved on first use, so that importing one part does not load the re
 neither duckdb nor numpy, and nothing here loads the terminal program.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
+"""As in typing, which is not imported here: it alone would take as long as Python's whole start."""
 
 __version__ = "0.1.0"
 
@@ -33,12 +31,14 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 (a module attribute may be anything)
+def __getattr__(name: str) -> object:
     """Import the home of a public name when it is first asked for."""
+    from importlib import import_module
+
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(home), name)
+    value: object = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

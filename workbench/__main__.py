@@ -1,7 +1,5 @@
 """The entry point: answers ``--version`` before anything else is imported, and hands all else to the commands."""
 
-from __future__ import annotations
-
 import sys
 
 
