@@ -28,7 +28,7 @@ _HOMES = {
     "truncation_warning": "workbench.core.ceiling",
 }
 
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> object:

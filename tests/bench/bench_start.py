@@ -2,8 +2,9 @@
 
     python -m tests.bench.bench_start [--runs N]
 
-The command is the script that pip made beside this interpreter; pip before 25 makes one that imports ``re`` before
-anything else, which alone takes half of Python's own start. ``python -m`` costs what ``runpy`` costs, and is only shown.
+The command is the script that pip made beside this interpreter. An old pip (23) makes one that imports ``re`` before
+anything else, which alone takes half of Python's own start: README's lines upgrade pip first. ``python -m`` costs what
+``runpy`` costs, and is only shown.
 What `--version` loads is a test (tests/test_project.py), not a benchmark.
 """
 
