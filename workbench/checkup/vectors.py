@@ -65,8 +65,8 @@ def _zero(health: VectorHealth) -> Finding | None:
     if number == 0:
         return None
     message = (
-        f"{counted(number, 'vector')} {verb(number, 'is', 'are')} zero in every element: without a direction nothing can "
-        "be compared, and some stores rank such rows first"
+        f"{counted(number, 'vector')} {verb(number, 'is', 'are')} zero in every element: without a direction "
+        "nothing can be compared, and some stores rank such rows first"
     )
     fix = "embed these chunks again; a failed request stored as zeros is the usual cause"
     return Finding(Code.ZERO_VECTORS, message, fix)
