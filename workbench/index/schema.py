@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench import __version__
@@ -131,28 +131,27 @@ def create_chunks(cursor: duckdb.DuckDBPyConnection, table: str) -> None:
     cursor.execute(f"CREATE TABLE {qualified(SCHEMA, table)} ({', '.join(parts)})")
 
 
-def base_columns(cursor: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
-    """Give the columns of a base table of the attached file's main schema, name to type; empty when it is none.
+def base_tables(cursor: duckdb.DuckDBPyConnection, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Give those of ``names`` that are base tables of the attached file's main schema: columns, name to type.
 
-    A view of that name counts as nothing: it could read anything.
+    A view of such a name counts as nothing: it could read anything.
     """
-    found = cursor.execute(
-        "SELECT c.column_name, c.data_type FROM duckdb_columns() c JOIN duckdb_tables() t"
+    found: dict[str, dict[str, str]] = {}
+    for table, column, kind in cursor.execute(
+        "SELECT c.table_name, c.column_name, c.data_type FROM duckdb_columns() c JOIN duckdb_tables() t"
         " ON t.database_name = c.database_name AND t.schema_name = c.schema_name AND t.table_name = c.table_name"
-        " WHERE c.database_name = ? AND c.schema_name = ? AND c.table_name = ? ORDER BY c.column_index",
-        [CATALOG, SCHEMA, table],
-    ).fetchall()
-    return dict(found)
+        " WHERE c.database_name = ? AND c.schema_name = ? AND c.table_name IN (SELECT unnest(?::VARCHAR[]))"
+        " ORDER BY c.table_oid, c.column_index",
+        [CATALOG, SCHEMA, list(names)],
+    ).fetchall():
+        found.setdefault(table, {})[column] = kind
+    return found
 
 
 def is_native(cursor: duckdb.DuckDBPyConnection) -> bool:
     """Say whether the attached file has our registry: three base tables with our columns and types."""
-    return all(columns.items() <= base_columns(cursor, table).items() for table, columns in _REGISTRY.items())
-
-
-def has_meta(cursor: duckdb.DuckDBPyConnection) -> bool:
-    """Say whether the attached file calls itself ours, whatever state its registry is in."""
-    return base_columns(cursor, META) != {}
+    found = base_tables(cursor, _REGISTRY)
+    return all(columns.items() <= found.get(table, {}).items() for table, columns in _REGISTRY.items())
 
 
 def is_empty(cursor: duckdb.DuckDBPyConnection) -> bool:
@@ -201,14 +200,15 @@ def require_native(cursor: duckdb.DuckDBPyConnection, path: str) -> None:
     Raises:
         SourceError: not-an-index, too-new or damaged.
     """
-    if not has_meta(cursor):
+    meta = base_tables(cursor, [META]).get(META)
+    if meta is None:
         raise SourceError(
             Problem.NOT_AN_INDEX,
             f"{path} is a DuckDB file of another program, not a workbench index (it has no table {META}); "
             "read it with open_source, or give the name of a file that is not there yet to make one",
             container="duckdb",
         )
-    if base_columns(cursor, META).items() >= _META_COLUMNS.items():
+    if meta.items() >= _META_COLUMNS.items():
         check_version(cursor, path)
     if not is_native(cursor):
         raise SourceError(

@@ -22,7 +22,6 @@ from workbench.core.fingerprint import (
     Fingerprint,
     fingerprint_conflict,
     fingerprint_text,
-    parse_fingerprint,
 )
 from workbench.index import opening, schema
 from workbench.index.adapters.native import native_mappings
@@ -322,9 +321,13 @@ class VectorStore:
 
     def _confirm(self, cursor: duckdb.DuckDBPyConnection, target: Target, count: int) -> None:
         """Read back what was committed: a commit that returns has not always been one."""
-        found = _find(cursor, target.namespace)
-        recorded = None if target.record is None else parse_fingerprint(target.record)
-        if found is None or _count(cursor, found) != count or found.recorded != recorded:
+        table, generations = qualified(schema.SCHEMA, target.table), qualified(schema.SCHEMA, schema.GENERATIONS)
+        row = schema.first_row(
+            cursor,
+            f"SELECT embedder_fp, row_count, (SELECT count(*) FROM {table}) FROM {generations} WHERE generation = ?",
+            [target.generation],
+        )
+        if row != (target.record, count, count):
             raise WriteError(
                 f"the last write into namespace '{target.namespace}' of {self._attachment.path} did not last; "
                 "open the file again and repeat it"
@@ -337,7 +340,7 @@ def _find(cursor: duckdb.DuckDBPyConnection, namespace: str) -> TableMapping | N
 
 def _writable(cursor: duckdb.DuckDBPyConnection, found: TableMapping) -> bool:
     """Whether a table is as this program makes it: all columns, the key, vectors of the recorded length."""
-    columns = schema.base_columns(cursor, found.table)
+    columns = schema.base_tables(cursor, [found.table]).get(found.table, {})
     fits = found.vector is None or (found.recorded is None or found.recorded.dims == found.fixed_dims)
     return schema.CHUNK_COLUMNS.items() <= columns.items() and found.id_unique and fits
 

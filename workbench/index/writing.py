@@ -164,7 +164,7 @@ class BatchWriter:
         self._slots: dict[str, int] = {}
         self._text_bytes = 0
         self._dims = 0
-        # These arrays are filled again and again: what is registered in a transaction lives until its end.
+        self._shown = 0
         self._columns: dict[str, NDArray[Any]] = {
             name: np.empty(_ROWS, kind)
             for name, kind in {
@@ -185,7 +185,6 @@ class BatchWriter:
         }
         self._matrix = np.empty((0, 0), np.float32)
         self._capacity = _ROWS
-        self._register()
         row = first_row(cursor, f"SELECT max(seq), count(*) FROM {self._table}")
         top, count = row if row else (None, 0)
         self._next_seq = 0 if top is None else int(top) + 1
@@ -223,14 +222,15 @@ class BatchWriter:
         fixed = {"seq": "seq", "id": "id::VARCHAR", "created_ms": "$now"}
         names = ", ".join([*fixed, *setters])
         values = ", ".join([*fixed.values(), *setters.values()])
-        statement = f"INSERT INTO {self._table} ({names}) SELECT {values} FROM {_INCOMING} LIMIT {rows}"
-        if self._maybe_known and self._any_known(rows):
+        statement = f"INSERT INTO {self._table} ({names}) SELECT {values} FROM {_INCOMING}"
+        self._show(rows)
+        if self._maybe_known and self._any_known():
             # What this call does not say is not kept from the entry that was there before.
             kept = {*_FIXED, *setters}
             updates = [f"{name} = excluded.{name}" for name in setters]
             updates += [f"{name} = NULL" for name in CHUNK_COLUMNS if name not in kept]
             statement += f" ON CONFLICT (id) DO UPDATE SET {', '.join(updates)}"
-        self._cursor.execute(statement, {"now": self._now_ms})
+        self._cursor.execute(statement, {"now": self._now_ms}).fetchall()
         self._slots.clear()
         self._text_bytes = 0
         self._maybe_known = True
@@ -244,12 +244,11 @@ class BatchWriter:
     def _table(self) -> str:
         return qualified(SCHEMA, self._target.table)
 
-    def _any_known(self, rows: int) -> bool:
+    def _any_known(self) -> bool:
         """Look for ids that are there already; a plain insert, when there are none, is twice as fast."""
         row = first_row(
             self._cursor,
-            f"SELECT count(*) FROM {self._table} SEMI JOIN"
-            f" (SELECT id::VARCHAR AS id FROM {_INCOMING} LIMIT {rows}) USING (id)",
+            f"SELECT count(*) FROM {self._table} SEMI JOIN (SELECT id::VARCHAR AS id FROM {_INCOMING}) USING (id)",
         )
         return row is None or row[0] > 0
 
@@ -297,10 +296,16 @@ class BatchWriter:
         vectors = np.empty(_ROWS, object)
         vectors[: self._capacity] = list(self._matrix)
         self._columns[EMBEDDING] = vectors
-        self._register()
+        self._shown = 0
 
-    def _register(self) -> None:
-        self._cursor.register(_INCOMING, self._columns)
+    def _show(self, rows: int) -> None:
+        """Show the database the first rows of the buffers; what it is shown, it converts whole.
+
+        What is registered in a transaction lives until its end, so full buffers are shown once and filled again.
+        """
+        if rows != self._shown:
+            self._cursor.register(_INCOMING, {name: column[:rows] for name, column in self._columns.items()})
+            self._shown = rows
 
     def _fill(self, slot: int, entry: PreparedEntry, fingerprint: str | None) -> None:
         columns = self._columns

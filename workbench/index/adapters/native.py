@@ -14,8 +14,7 @@ from workbench.index.schema import (
     GENERATIONS,
     NAMESPACES,
     SCHEMA,
-    base_columns,
-    first_row,
+    base_tables,
     is_native,
 )
 from workbench.index.sql import CATALOG, qualified
@@ -71,8 +70,18 @@ def _read(cursor: duckdb.DuckDBPyConnection, namespace: str | None) -> tuple[lis
         return [], ()
     mappings: list[TableMapping] = []
     notes: list[str] = []
-    for active in _active(cursor, namespace):
-        found = _mapping(cursor, active)
+    said = _active(cursor, namespace)
+    tables = {active.table for active in said if active.table is not None}
+    columns, keyed = base_tables(cursor, tables), _keyed_by_id(cursor)
+    seen: set[str | None] = set()
+    for active in said:
+        if active.namespace in seen:
+            notes.append(
+                f"namespace '{active.namespace}' stands more than once in the registry; the first one was read"
+            )
+            continue
+        seen.add(active.namespace)
+        found = _mapping(active, columns.get(active.table or "", {}), keyed=active.table in keyed)
         if isinstance(found, TableMapping):
             mappings.append(found)
         else:
@@ -92,13 +101,12 @@ def _active(cursor: duckdb.DuckDBPyConnection, namespace: str | None) -> list[_A
     return [_Active(*row) for row in rows]
 
 
-def _mapping(cursor: duckdb.DuckDBPyConnection, active: _Active) -> TableMapping | str:
+def _mapping(active: _Active, columns: dict[str, str], *, keyed: bool) -> TableMapping | str:
     """Make the mapping of one namespace, or the sentence that says why there is none."""
     if active.namespace is None:
         return "a namespace without a name was left out"
     if active.generation is None or active.table is None:
         return f"namespace '{active.namespace}' was left out: its active generation is not in the registry"
-    columns = base_columns(cursor, active.table)
     if not columns:
         return f"namespace '{active.namespace}' was left out: there is no table '{active.table}' in the file"
     wrong = sorted(name for name, kind in _REQUIRED.items() if columns.get(name) != kind)
@@ -124,7 +132,7 @@ def _mapping(cursor: duckdb.DuckDBPyConnection, active: _Active) -> TableMapping
         element_type=element,
         fixed_dims=dims,
         id="id",
-        id_unique=_id_is_key(cursor, active.table),
+        id_unique=keyed,
         text="text",
         metadata=optional["metadata"],
         source=optional["source_uri"],
@@ -151,11 +159,11 @@ def _notes(optional: dict[str, str | None]) -> tuple[str, ...]:
     return (f"the table has no {', '.join(missing)} as this program writes it, and is read without",)
 
 
-def _id_is_key(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
-    row = first_row(
-        cursor,
-        "SELECT count(*) FROM duckdb_constraints() WHERE database_name = ? AND schema_name = ? AND table_name = ?"
+def _keyed_by_id(cursor: duckdb.DuckDBPyConnection) -> set[str]:
+    """Give the tables whose ``id`` cannot stand twice."""
+    rows = cursor.execute(
+        "SELECT table_name FROM duckdb_constraints() WHERE database_name = ? AND schema_name = ?"
         " AND constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND constraint_column_names = ['id']",
-        [CATALOG, SCHEMA, table],
-    )
-    return row is not None and row[0] > 0
+        [CATALOG, SCHEMA],
+    ).fetchall()
+    return {table for (table,) in rows}
