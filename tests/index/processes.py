@@ -31,7 +31,9 @@ for line in sys.stdin:
 class Program:
     """A second Python process that answers line by line. A context manager that ends it."""
 
-    def __init__(self, code: str, *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
+    def __init__(
+        self, code: str, *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-c", code, *arguments],
             stdin=subprocess.PIPE,
@@ -65,7 +67,9 @@ class Program:
     def __enter__(self) -> Program:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
@@ -100,3 +104,15 @@ def run(code: str, *arguments: str, env: Mapping[str, str] | None = None, cwd: P
     )
     assert done.returncode in (0, -9), done.stderr
     return done.stdout
+
+
+def leave_a_log(index: Path, log: Path | None = None) -> Path:
+    """Add the row 1 to ``t`` as a program that is killed before it folds its log in; return the log."""
+    run(
+        "import os, sys, duckdb\nc = duckdb.connect(sys.argv[1])\nc.execute('INSERT INTO t(i) VALUES (1)')\n"
+        "os.kill(os.getpid(), 9)",
+        str(index),
+    )
+    log = log or index.with_name(index.name + ".wal")
+    assert log.stat().st_size
+    return log

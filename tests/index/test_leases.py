@@ -6,13 +6,14 @@ import os
 import random
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pytest
 
 import workbench
-from tests.index.processes import Program, holder, run, writer
+from tests.index.processes import Program, holder, leave_a_log, run, writer
 from workbench.index import leases, opening
 from workbench.index.job import Cancelled, Job
 from workbench.index.model import Problem, SourceError
@@ -58,14 +59,19 @@ def wait_until_released(attachment: opening.Attachment) -> None:
         time.sleep(0.01)
 
 
+def scan_without_end(attachment: opening.Attachment, job: Job, just_before: Callable[[], None]) -> None:
+    with attachment.cursor(job) as cursor:
+        just_before()
+        cursor.execute(ENDLESS).fetchall()
+
+
 def scanning(attachment: opening.Attachment, job: Job) -> threading.Thread:
     """Start an endless scan in a thread and wait until it runs."""
     started = threading.Event()
 
     def scan() -> None:
-        with pytest.raises(Cancelled), attachment.cursor(job) as cursor:
-            started.set()
-            cursor.execute(ENDLESS).fetchall()
+        with pytest.raises(Cancelled):
+            scan_without_end(attachment, job, started.set)
 
     thread = threading.Thread(target=scan)
     thread.start()
@@ -321,9 +327,8 @@ class TestInOneProcess:
 
     def test_a_query_that_starts_just_after_the_cancel_is_stopped_too(self, index: Path) -> None:
         job = Job()
-        with opening.attach(index) as attachment, pytest.raises(Cancelled), attachment.cursor(job) as cursor:
-            job.cancel()
-            cursor.execute(ENDLESS).fetchall()
+        with opening.attach(index) as attachment, pytest.raises(Cancelled):
+            scan_without_end(attachment, job, job.cancel)
 
     def test_an_open_lease_does_not_keep_the_process_alive(self, index: Path) -> None:
         started = time.monotonic()
@@ -385,15 +390,3 @@ class TestAKillInTheMiddleOfAScan:
             assert spilled
         assert not list(Path(os.environ["XDG_CACHE_HOME"]).rglob("duckdb_temp*"))
         assert [path.name for path in tmp_path.iterdir()] == ["index.duckdb"]
-
-
-def leave_a_log(index: Path, log: Path | None = None) -> Path:
-    """Add a row as a program that is killed before it folds its log in."""
-    run(
-        "import os, sys, duckdb\nc = duckdb.connect(sys.argv[1])\nc.execute('INSERT INTO t VALUES (1)')\n"
-        "os.kill(os.getpid(), 9)",
-        str(index),
-    )
-    log = log or index.with_name(index.name + ".wal")
-    assert log.stat().st_size
-    return log

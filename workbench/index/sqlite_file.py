@@ -24,7 +24,7 @@ from workbench.index.stamp import Stamp
 TRIES = 3
 _LOGS = ("-wal", "-journal")
 _CLOSE_SECONDS = 1.0
-_SETTLE_SECONDS = 0.05
+_SETTLE_SECONDS = 0.02
 _BLOCK = 1024 * 1024
 _LONGEST_VALUE = 64 * 1024 * 1024
 _SUPER_JOURNAL = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
@@ -178,32 +178,29 @@ class SqliteFile:
                 raise SourceError(
                     Problem.NOT_AN_INDEX, f"{self.path} is no SQLite file any more; open it again", container=container
                 )
-            stamp = _stamp(located.real)
+            stamp = _settled(located.real)
             if stamp is None:
                 continue
             if not _unfinished(located.real, stamp):
                 return _Snapshot(stamp, located.real)
-            copied = self._copy(located)
+            copied = self._copy(located, stamp)
             if copied is not None:
                 return copied
         raise refusals.being_written(self.path, "sqlite")
 
-    def _copy(self, located: Located) -> _Snapshot | None:
+    def _copy(self, located: Located, before: Stamp) -> _Snapshot | None:
         """Copy the file with its logs; None when it was written meanwhile or the copy is not sound."""
         try:
             folder: Path | None = private_folder.make(private_folder.COPIES)
         except OSError as error:
             raise _no_copy(self.path, error) from None
         try:
-            # A clock tick must lie between the last write and the first look, or a write within one tick goes unseen.
-            time.sleep(_SETTLE_SECONDS)
-            before = _stamp(located.real)
             copy = Path(f"{folder}/copy.db")
             _copy_file(located, copy)
             for suffix in _LOGS:
                 with contextlib.suppress(FileNotFoundError):
                     shutil.copyfile(located.real + suffix, f"{copy}{suffix}")
-            if before is not None and _stamp(located.real) == before and self._sound(copy):
+            if _stamp(located.real) == before and self._sound(copy):
                 note = f"another program has it open: this is a copy of {time.strftime('%H:%M')}"
                 snapshot = _Snapshot(before, str(copy), folder, note)
                 folder = None
@@ -279,6 +276,18 @@ class _Authorizer:
 
 def _stamp(real: str) -> Stamp | None:
     return Stamp.of(real, *(real + suffix for suffix in _LOGS))
+
+
+def _settled(real: str) -> Stamp | None:
+    """Stat a file and its logs; None while they are written.
+
+    File times move in ticks of some milliseconds. Only a stamp older than a tick changes with every later write.
+    """
+    before = _stamp(real)
+    if before is not None and time.time_ns() - before.newest_ns < _SETTLE_SECONDS * 1e9:
+        time.sleep(_SETTLE_SECONDS)
+        return before if _stamp(real) == before else None
+    return before
 
 
 def _copy_file(located: Located, copy: Path) -> None:

@@ -25,6 +25,11 @@ class Stamp:
             return None
         return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, tuple(_log(log) for log in logs))
 
+    @property
+    def newest_ns(self) -> int:
+        """When the file or one of its logs was last written, in nanoseconds since the epoch."""
+        return max([self.mtime_ns, *(log[1] for log in self.logs if log is not None)])
+
 
 def _log(path: str) -> tuple[int, int] | None:
     try:
