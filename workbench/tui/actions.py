@@ -56,14 +56,14 @@ def _action(id: str, keys: str, shown: str, title: str, help: str, *places: Plac
 
 
 ACTIONS: tuple[Action, ...] = (
+    _action("ask_path", "o", "o", "open", "open a file or folder", Place.NOTHING),
     _action("cancel", "escape", "esc", "cancel", "stop the reading that is going on", Place.READING),
-    _action("enter", "enter", "enter", "open", "open or close what is under the cursor", Place.SOURCES),
     _action("back", "escape", "esc", "sources", "go back to the sources", Place.DETAIL),
     _action("wait", "w", "w", "wait", "open a locked file by itself as soon as it is free", Place.UNREADABLE),
     _action("retry", "r,R", "r", "retry", "read this source again", Place.UNREADABLE),
-    _action("close", "x", "x", "close", "close this source", Place.SOURCES, Place.UNREADABLE, in_footer=False),
+    _action("close", "x", "x", "close", "take this source out of the tree", Place.UNREADABLE),
+    _action("enter", "enter", "enter", "open", "open or close what is under the cursor", Place.SOURCES),
     _action("incoming", "i", "i", "incoming", "hold an embedder against every open namespace", Place.OPEN),
-    _action("ask_path", "o", "o", "open", "open a file or folder", Place.ANYWHERE, in_footer=False),
     _action("sort", "s", "s", "sort", "order the sources worst first, or as they were given", Place.OPEN),
     _action("other_pane", "tab,shift+tab", "tab", "other pane", "go to the other pane", Place.OPEN),
     _action("copy_message", "y", "y", "copy", "copy the sentence that says what is wrong", Place.OPEN, in_footer=False),
@@ -73,10 +73,10 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 MOTIONS: tuple[tuple[str, str], ...] = (
-    ("↑ ↓  j k", "one row"),
-    ("← →  h l", "close, open or go to the parent"),
-    ("PgUp PgDn  ^u ^d", "one page"),
-    ("Home End  g G", "first, last"),
+    ("up down  j k", "one row"),
+    ("left right  h l", "close, open or go to the parent"),
+    ("pgup pgdn  ^u ^d", "one page"),
+    ("home end  g G", "first, last"),
 )
 
 MOTION_BINDINGS: list[Binding] = [

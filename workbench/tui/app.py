@@ -33,7 +33,9 @@ class WorkbenchApp(ThemedApp):
     """One main screen over everything that was opened."""
 
     TITLE = "workbench"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_everything}  # type: ignore[misc]
+    # Named here and not on the screen: Textual reads no stylesheet of a default screen.
+    CSS_PATH = "screens/main.tcss"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_everything}
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class WorkbenchApp(ThemedApp):
         self._main = MainScreen(paths, reader, incoming, namespace)
 
     def get_default_screen(self) -> MainScreen:
-        """Give the main screen is the only one that stays."""
+        """Start with the main screen, the only one that stays."""
         return self._main
 
     def _fatal_error(self) -> None:

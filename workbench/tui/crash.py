@@ -15,7 +15,7 @@ from workbench.core.text import inert
 
 
 def log_path() -> Path:
-    """Give the same file that the command line keeps such details in."""
+    """Name the file that the command line keeps such details in too."""
     import platformdirs
 
     return platformdirs.user_log_path("workbench", appauthor=False) / "crash.log"

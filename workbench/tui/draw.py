@@ -30,6 +30,8 @@ class Tone(StrEnum):
     OK_FILL = "ok-fill"
     WARN_FILL = "warn-fill"
     ERROR_FILL = "error-fill"
+    DATA_QUIET = "data-quiet"
+    ERROR_QUIET = "error-quiet"
 
 
 class Ground(StrEnum):
@@ -39,6 +41,7 @@ class Ground(StrEnum):
     CURSOR = "cursor"
     CURSOR_BLURRED = "cursor-blurred"
     BAD = "bad"
+    WARN = "warn"
     ACTION = "action"
 
 
@@ -170,6 +173,21 @@ def clip_start(text: str, width: int, more: str = "…") -> str:
     return more + tail
 
 
+_KNOWN_PREFIXES = ("text-embedding-", "sentence-transformers/")
+
+
+def short_fingerprint(text: str, width: int, more: str = "…") -> str:
+    """Fit a fingerprint into a width: a well-known prefix is dropped first; what it ends in is never cut."""
+    shown = inert(text)
+    if cell_len(shown) <= width:
+        return shown
+    for prefix in _KNOWN_PREFIXES:
+        if shown.startswith(prefix):
+            shown = more + shown.removeprefix(prefix)
+            break
+    return clip_start(shown, width, more)
+
+
 def wrap(text: str, width: int) -> list[str]:
     """Break a text between words into lines of at most ``width`` cells; longer words are broken anywhere. Inert."""
     lines: list[str] = []
@@ -191,12 +209,12 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def number(value: int) -> str:
-    """Give a count as people read it: thousands with a comma."""
+    """Write a count as people read it: thousands with a comma."""
     return f"{value:,}"
 
 
 def titled_rule(title: str, width: int, sign: str, *, fact: Line | None = None, focused: bool = False) -> Line:
-    """Give a section's beginning: its title flush left, a rule, and a fact or keys at the right end."""
+    """Begin a section: its title flush left, a rule, and a fact or keys at the right end."""
     line = Line().add(title, Tone.ACCENT if focused else Tone.TEXT, bold=True).add(" ")
     tail = fact.cells + 1 if fact is not None else 0
     line.rule_to(width - tail, sign, Tone.ACCENT if focused else Tone.RULE)

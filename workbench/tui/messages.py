@@ -60,7 +60,7 @@ class SpaceProgress(Answer):
     total: int
 
     def can_replace(self, message: Message) -> bool:
-        """Give a newer number makes an older one of the same namespace superfluous."""
+        """Let a newer number stand for an older one of the same namespace."""
         return isinstance(message, SpaceProgress) and (message.about, message.space) == (self.about, self.space)
 
 

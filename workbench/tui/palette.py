@@ -36,12 +36,12 @@ class Everything(Provider):
                 yield inert(f"{source.label} › {space.name}"), "go to this namespace", partial(screen.go_to, node)
 
     async def discover(self) -> Hits:
-        """Give the actions, before anything is typed."""
+        """Offer the actions, before anything is typed."""
         for title, help_text, run in self._offers():
             yield DiscoveryHit(Content(title), run, text=title, help=help_text)
 
     async def search(self, query: str) -> Hits:
-        """Say what matches, in any case."""
+        """Offer what matches, in any case."""
         matcher = self.matcher(query)
         for title, help_text, run in self._offers():
             score = matcher.match(title)

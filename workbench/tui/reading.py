@@ -61,7 +61,7 @@ class FileReader:
         return os.path.isdir(path)
 
     def sources_in(self, folder: str, job: Job) -> tuple[tuple[str, ...], int]:
-        """Say what ``check`` would read in this folder."""
+        """Find what ``check`` would read in this folder."""
         from workbench.sources import expand
 
         expanded = expand([folder], job)
@@ -89,7 +89,7 @@ class FileReader:
     def hold_against(
         self, namespace: Namespace, report: NamespaceReport, incoming: Fingerprint | None
     ) -> IncomingVerdict | None:
-        """Give the incoming verdict alone: no query, so it may run on the event loop."""
+        """Judge the incoming embedder alone: no query, so it may run on the event loop."""
         from workbench.checkup.incoming import judge_incoming
 
         return judge_incoming(namespace, report.fingerprints, incoming) if incoming is not None else None
@@ -115,7 +115,6 @@ def read_source(
     incoming: Callable[[], Fingerprint | None],
     job: Job,
     tell: Tell,
-    wanted: str | None = None,
 ) -> None:
     """Open a path and judge its namespaces in order; every outcome is told, none is raised.
 
@@ -132,7 +131,7 @@ def read_source(
         tell(messages.SourceUnreadable(key, request, trouble_of(error)))
         return
     try:
-        namespaces = tuple(each for each in opened.namespaces() if wanted is None or each.name == wanted)
+        namespaces = opened.namespaces()
         job.checkpoint()
     except Cancelled:
         opened.close()
@@ -185,7 +184,7 @@ def _read_space(
 
 
 def _shape(namespace: Namespace, ceiling: int, job: Job) -> LengthShape | None:
-    """Give the lengths in at most about 2,000 bins, with a bin's edge on the ceiling wherever its divisors allow it."""
+    """Count the lengths in about 2,000 bins at most, with a bin's edge on the ceiling where its divisors allow it."""
     if namespace.no_text is not None:
         return None
     answers = namespace.lengths(job=job)
@@ -204,7 +203,7 @@ def _shape(namespace: Namespace, ceiling: int, job: Job) -> LengthShape | None:
 
 
 def trouble_of(error: Exception) -> Trouble:
-    """Give a n exception as it is drawn: a SourceError as it is, anything else as one sentence without a traceback."""
+    """Turn an exception into what is drawn: a SourceError as it is, another one as a sentence, never a traceback."""
     if isinstance(error, SourceError):
         return Trouble(error.problem, error.message, error.container, error.holder)
     return Trouble(None, _why(error))

@@ -45,7 +45,6 @@ class Session:
         tell: Tell,
         changed: Callable[[], None],
         incoming: Fingerprint | None = None,
-        wanted: str | None = None,
     ) -> None:
         self.opened = Opened()
         self.incoming = incoming
@@ -54,7 +53,6 @@ class Session:
         self._run = run
         self._tell = tell
         self._changed = changed
-        self._wanted = wanted
         self._turns = asyncio.Semaphore(READERS)
         self._jobs: dict[int, Job] = {}
         self._live: dict[int, tuple[IndexSource, tuple[Namespace, ...]]] = {}
@@ -113,9 +111,7 @@ class Session:
             source.status = Status.READING
             self._changed()
             await in_thread(
-                lambda: read_source(
-                    self._reader, key, request, path, lambda: self.incoming, job, self._tell, self._wanted
-                )
+                lambda: read_source(self._reader, key, request, path, lambda: self.incoming, job, self._tell)
             )
 
     def open_more(self, folder: Folder) -> None:
@@ -198,7 +194,7 @@ class Session:
         self.open_more(about)
 
     def _become_source(self, folder: Folder) -> None:
-        """Give a folder that is an index itself stands as a source where the folder stood."""
+        """Put a source where the folder stood: the folder is an index itself."""
         del self.opened.folders[folder.key]
         source = Source(folder.key, folder.path, folder.label, request=folder.request)
         self.opened.sources[folder.key] = source
@@ -270,7 +266,7 @@ class Session:
         self._changed()
 
     def judged(self, incoming: Fingerprint) -> Iterator[tuple[str, IncomingVerdict]]:
-        """Give a n embedder held against every namespace that has been read, by name; nothing is changed by it."""
+        """Hold an embedder against every namespace that has been read, by name; nothing is changed by it."""
         for key, (_, namespaces) in self._live.items():
             for namespace, space in zip(namespaces, self.opened.sources[key].spaces, strict=False):
                 if space.report is not None:
@@ -291,7 +287,7 @@ class Session:
 
 
 def _below(path: str, folder: str) -> str:
-    """Give a path as it stands below its folder; as it is when it does not."""
+    """Shorten a path to what stands below its folder."""
     try:
         return str(PurePath(path).relative_to(folder))
     except ValueError:
@@ -299,5 +295,5 @@ def _below(path: str, folder: str) -> str:
 
 
 def _time(milliseconds: int) -> str:
-    """Give a duration as people read it: ``31 ms``, ``4.2 s``."""
+    """Write a duration as people read it: ``31 ms``, ``4.2 s``."""
     return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"

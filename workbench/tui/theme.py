@@ -111,18 +111,22 @@ _TOKENS = {
     Tone.OK_FILL: "wb-ok-fill",
     Tone.WARN_FILL: "wb-warn-fill",
     Tone.ERROR_FILL: "wb-error-fill",
+    Tone.DATA_QUIET: "wb-data-quiet",
+    Tone.ERROR_QUIET: "wb-error-quiet",
 }
 
 _GROUNDS = {
     Ground.CURSOR: "block-cursor-background",
     Ground.CURSOR_BLURRED: "block-cursor-blurred-background",
     Ground.BAD: "error-muted",
+    Ground.WARN: "warning-muted",
     Ground.ACTION: "primary-muted",
 }
 
 
 def own_variables(theme: Theme, variables: dict[str, str]) -> dict[str, str]:
     """Give the ``wb-`` variables under any theme, given what the theme and its colour system generate."""
+    foreground, background = _colour(variables["foreground"]), _colour(variables["background"])
     if theme.ansi:
         derived = {
             "wb-muted": "ansi_default",
@@ -131,7 +135,6 @@ def own_variables(theme: Theme, variables: dict[str, str]) -> dict[str, str]:
             "wb-data": "ansi_blue",
         }
     else:
-        foreground, background = Color.parse(variables["foreground"]), Color.parse(variables["background"])
         derived = {
             "wb-muted": background.blend(foreground, 0.7, 1).hex,
             "wb-faint": background.blend(foreground, 0.5, 1).hex,
@@ -143,7 +146,10 @@ def own_variables(theme: Theme, variables: dict[str, str]) -> dict[str, str]:
         "wb-warn-fill": variables["warning"],
         "wb-error-fill": variables["error"],
     }
-    return {**derived, **fills, **{name: value for name, value in theme.variables.items() if name.startswith("wb-")}}
+    own = {**derived, **fills, **{name: value for name, value in theme.variables.items() if name.startswith("wb-")}}
+    for name, loud in (("wb-data-quiet", "wb-data"), ("wb-error-quiet", "wb-error-fill")):
+        own[name] = own[loud] if theme.ansi else background.blend(Color.parse(own[loud]), 0.5, 1).hex
+    return own
 
 
 class Palette:

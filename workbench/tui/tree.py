@@ -68,7 +68,7 @@ def _folder_rows(opened: Opened, folder: Folder, signs: Signs, worst_first: bool
 
 
 def source_rows(source: Source, signs: Signs, *, depth: int, worst_first: bool = False) -> tuple[State, list[Row]]:
-    """Give a source and, when it is expanded, its namespaces; the state is the worst among them."""
+    """Give the rows of a source, with its namespaces when it is expanded, and the worst state among them."""
     node = Node(source=source.key)
     if source.trouble is not None:
         problem = source.trouble.problem

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.checkup.report import Code, Finding, NamespaceReport, Severity
 from workbench.index.model import Problem
-from workbench.tui.draw import Tone, number
+from workbench.tui.draw import Tone, number, short_fingerprint
 from workbench.tui.signs import Signs
 from workbench.tui.state import Space, State, Status
 
@@ -54,7 +54,8 @@ WORDS = {
 class Concern:
     """One thing that is judged, as a row: its state, verdict, how many chunks it is about, and the key that acts.
 
-    ``sentence`` and ``fix`` are those of the worst finding of this concern, or say that it is in order.
+    ``sentence`` and ``fix`` are those of the worst finding of this concern, or say that it is in order. ``brief`` is
+    the verdict for a narrow pane.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Concern:
     total: int = 0
     key: str = ""
     absent: bool = False
+    brief: str = ""
 
 
 def sign_of(state: State, signs: Signs) -> str:
@@ -90,10 +92,11 @@ def lead_of(state: State, signs: Signs) -> str:
 def state_of(report: NamespaceReport) -> State:
     """Give the worst of a report; a namespace without rows and without findings is empty, not in order."""
     findings = report.findings
-    if findings:
-        return _STATES[findings[0].severity]
-    if report.fingerprints.count == 0:
+    worst = _STATES[findings[0].severity] if findings else State.OK
+    if report.fingerprints.count == 0 and worst not in (State.BAD, State.WARN):
         return State.EMPTY
+    if findings:
+        return worst
     if report.incoming is not None and report.incoming.compared == "dims":
         return State.UNKNOWN
     return State.OK
@@ -197,7 +200,17 @@ def _incoming(report: NamespaceReport) -> Concern:
     else:
         said = f"refused: not {verdict.against}"
     count = report.vectors.health.count - report.vectors.health.missing
-    return Concern("Incoming", state, said, sentence or verdict.message, fix, count, report.fingerprints.count, "i")
+    return Concern(
+        "Incoming",
+        state,
+        said,
+        sentence or verdict.message,
+        fix,
+        count,
+        report.fingerprints.count,
+        "i",
+        brief=said[len("refused: ") :],
+    )
 
 
 def _dims(fingerprint: str) -> str:
@@ -232,7 +245,10 @@ def _fingerprint(report: NamespaceReport) -> Concern:
         )
     if not sentence:
         sentence = "No vector is stored yet." if not names else f"Every vector belongs to one space, {names[0]}."
-    return Concern("Fingerprint", state, said, sentence, fix, count, verdict.count)
+    brief = said.replace(names[0], short_fingerprint(names[0], 24)) if names else said
+    if verdict.count == 0 and state is State.UNKNOWN:
+        state = State.EMPTY
+    return Concern("Fingerprint", state, said, sentence, fix, count, verdict.count, brief=brief)
 
 
 def _ceiling(report: NamespaceReport) -> Concern:
@@ -270,6 +286,7 @@ def _vectors(report: NamespaceReport) -> Concern:
         "all present, finite and of one length" + expired,
         sentence or "Every vector can be found by a search.",
         fix,
+        brief="all finite, of one length",
     )
 
 

@@ -44,14 +44,15 @@ def fit(shape: LengthShape, ceiling: int, width: int) -> Columns:
 
 
 def histogram(
-    shape: LengthShape, ceiling: int, width: int, rows: int, signs: Signs, *, tone: Tone = Tone.DATA
+    shape: LengthShape, ceiling: int, width: int, rows: int, signs: Signs, *, quiet: bool = False
 ) -> list[Line]:
     """Columns, axis and ticks: ``rows + 2`` lines. Heights are logarithmic; no chunk is too few to be seen."""
     columns = fit(shape, ceiling, width)
+    tones = (Tone.DATA_QUIET, Tone.ERROR_QUIET) if quiet else (Tone.DATA, Tone.ERROR_FILL)
     top = log1p(max(columns.counts, default=0)) or 1.0
     levels = len(signs.columns)
     heights = [max(1, round(log1p(count) / top * rows * levels)) if count else 0 for count in columns.counts]
-    lines = [_row(heights, columns, rows - 1 - row, width, signs, tone) for row in range(rows)]
+    lines = [_row(heights, columns, rows - 1 - row, width, signs, tones) for row in range(rows)]
     axis = Line()
     if columns.cut is None or columns.cut >= width:
         axis.add(signs.rule * width, Tone.RULE)
@@ -61,7 +62,7 @@ def histogram(
     return [*lines, axis, _ticks(columns, ceiling, width)]
 
 
-def _row(heights: list[int], columns: Columns, level: int, width: int, signs: Signs, tone: Tone) -> Line:
+def _row(heights: list[int], columns: Columns, level: int, width: int, signs: Signs, tones: tuple[Tone, Tone]) -> Line:
     """One row of cells; the cell of the ceiling stands between the columns and belongs to none."""
     line = Line()
     levels = len(signs.columns)
@@ -70,7 +71,7 @@ def _row(heights: list[int], columns: Columns, level: int, width: int, signs: Si
             line.add(signs.ceiling, Tone.WARN)
         over = columns.cut is not None and place >= columns.cut
         filled = min(levels, max(0, height - level * levels))
-        colour = Tone.ERROR_FILL if over else tone
+        colour = tones[1] if over else tones[0]
         if filled == levels:
             line.add(signs.columns[-1], colour, solid=len(signs.columns[-1].encode()) > 1)
         else:

@@ -10,7 +10,7 @@ from workbench.tui.verdicts import TONES, lead_of
 
 
 def source_page(source: Source, rows: list[Row], frame: Frame) -> Page:
-    """Give the namespaces of one source."""
+    """Show the namespaces of one source."""
     page = Page()
     page.gap(frame)
     what = source.container or "not opened yet"
@@ -39,7 +39,7 @@ def source_page(source: Source, rows: list[Row], frame: Frame) -> Page:
 
 
 def folder_page(folder: Folder, rows: list[Row], frame: Frame) -> Page:
-    """Give the sources of one folder, and how many files are none."""
+    """Show the sources of one folder, and how many files are none."""
     page = Page()
     page.gap(frame)
     page.add(Line().add(folder.label, bold=True).add(f" {frame.signs.dot} folder", Tone.MUTED))

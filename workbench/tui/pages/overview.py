@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.checkup.report import Code, NamespaceReport
-from workbench.tui.draw import Ground, Line, Tone, clip, number, titled_rule, wrap
+from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, titled_rule, wrap
 from workbench.tui.pages.chart import histogram
 from workbench.tui.pages.parts import SHARE_CELLS, Frame, Page, keys_line, share_bar
 from workbench.tui.signs import Signs
@@ -11,6 +11,7 @@ from workbench.tui.state import Space, State, Status
 from workbench.tui.verdicts import FILLS, TONES, Concern, concerns, lead_of, sign_of, tallies
 
 _CHART_ROWS = 9
+_BANNERS = {State.BAD: Ground.BAD, State.WARN: Ground.WARN}
 
 
 def overview(space: Space, frame: Frame) -> Page:
@@ -46,42 +47,40 @@ def _facts(report: NamespaceReport, signs: Signs, rows: tuple[Concern, ...], wid
 
 
 def _headline(page: Page, chosen: Concern, rows: tuple[Concern, ...], frame: Frame) -> None:
-    """Give the sentence of the concern under the cursor and its way out, in as many rows as the longest of them takes.
+    """Say the sentence of the concern under the cursor and its way out: what is wrong as a banner, why below it.
 
-    So the table below stays where it is while the cursor moves through it. In a low pane the chosen one alone counts.
+    It takes as many rows as the longest of all concerns would, so that the table stays where it is while the cursor
+    moves through it; in a low pane without the focus the chosen one alone counts.
     """
-    at_most = (4, 2) if frame.roomy else (4, 2) if frame.wide else (5, 3)
+    everyone = rows if frame.focused or frame.roomy else (chosen,)
+    height = max(len(_said(each, frame)) for each in everyone)
+    lines = _said(chosen, frame)
+    page.lines += lines + [Line() for _ in range(height - len(lines))]
+    page.add()
+
+
+def _said(concern: Concern, frame: Frame) -> list[Line]:
+    """Give the rows of one concern: the head of its sentence in its colour, the rest, the key, the fix."""
     indent = frame.signs.state_cells + 1
     room = frame.width - indent
-    everyone = rows if frame.focused or frame.roomy else (chosen,)
-    said_rows = min(at_most[0], max(len(wrap(each.sentence, room)) for each in everyone))
-    fix_rows = min(at_most[1], max(len(_way_out(each, room)) for each in everyone))
-    said = Page()
-    said.sentence(_capital(chosen.sentence), room, Tone.TEXT, said_rows)
-    tone = TONES[chosen.state]
-    for place, line in enumerate(said.lines):
-        lead = lead_of(chosen.state, frame.signs)
-        made = Line(Ground.BAD if chosen.state is State.BAD else Ground.PLAIN)
-        page.add(made.add(lead if place == 0 else " " * len(lead), tone, bold=True).extend(line.spans))
-    _pad(page, said_rows - len(said.lines))
-    ways = _way_out(chosen, room)[:fix_rows]
-    for line in ways:
-        page.add(Line().to(indent).extend(line.spans))
-    _pad(page, fix_rows - len(ways))
-    if frame.roomy or not frame.wide:
-        page.add()
-
-
-def _pad(page: Page, rows: int) -> None:
-    for _ in range(rows):
-        page.add()
-
-
-def _way_out(concern: Concern, width: int) -> list[Line]:
-    """Give the key that acts, if there is one, then the fix."""
-    hint = keys_line([(concern.key, "hold another embedder against it")]) if concern.key else None
-    lines = [Line().add(row, Tone.MUTED) for row in wrap(_capital(concern.fix), width)] if concern.fix else []
-    return [hint, *lines] if hint is not None else lines
+    head, _, rest = concern.sentence.partition(": ")
+    tone = TONES[concern.state]
+    bad = concern.state in (State.BAD, State.WARN)
+    lines: list[Line] = []
+    for place, row in enumerate(wrap(_capital(head), room)[:2]):
+        line = Line(_BANNERS.get(concern.state, Ground.PLAIN))
+        line.add(lead_of(concern.state, frame.signs) if place == 0 else " " * indent, tone, bold=True)
+        lines.append(line.add(row, tone if bad else Tone.TEXT, bold=bad))
+    why, fix = Page(), Page()
+    if rest:
+        why.sentence(_capital(rest), room, at_most=5 if frame.roomy else 2 if frame.wide else 3)
+    if concern.key:
+        fix.add(keys_line([(concern.key, "hold another embedder against it")]))
+    if concern.fix:
+        fix.sentence(_capital(concern.fix), room, Tone.TEXT, at_most=3 if frame.roomy else 2)
+    if frame.roomy and why.lines and fix.lines:
+        why.add()
+    return lines + [Line().to(indent).extend(line.spans) for line in why.lines + fix.lines]
 
 
 def _capital(text: str) -> str:
@@ -111,7 +110,12 @@ def _table(page: Page, rows: tuple[Concern, ...], chosen: Concern, frame: Frame)
         line = Line(Ground.CURSOR if here else Ground.PLAIN)
         line.add(lead_of(concern.state, signs), TONES[concern.state], bold=True)
         line.add(concern.name, Tone.MUTED if fine and not here else Tone.TEXT, bold=not fine or here).to(verdict_at)
-        verdict = clip(concern.verdict, width - verdict_at - right - 1, signs.more)
+        room = width - verdict_at - right - 1
+        verdict = (
+            concern.verdict
+            if cells(concern.verdict) <= room
+            else clip(concern.brief or concern.verdict, room, signs.more)
+        )
         line.add(verdict, Tone.MUTED if fine else Tone.TEXT, italic=concern.absent)
         page.stops.append(len(page.lines))
         page.add(line.right(_amount(concern, frame, fine), width))
@@ -150,7 +154,7 @@ def _fingerprints(page: Page, report: NamespaceReport, frame: Frame) -> None:
 
 
 def _lengths(page: Page, space: Space, report: NamespaceReport, frame: Frame) -> None:
-    """Give the histogram, as high as the rest of the page allows, and not at all below three rows."""
+    """Draw the histogram as high as the rest of the page allows, and not at all below three rows."""
     shape = space.shape
     if shape is None or not any(shape.bins):
         return
@@ -158,19 +162,18 @@ def _lengths(page: Page, space: Space, report: NamespaceReport, frame: Frame) ->
     if rows < 3:
         return
     ceiling = report.ceiling.ceiling
-    fact = (
-        Line().add(f"ceiling {number(int(ceiling.chars))}", Tone.WARN, bold=True).add(f" {ceiling.source}", Tone.FAINT)
-    )
-    if ceiling.chars > 2 * max(1, shape.longest):
-        fact.add(", beyond the right edge", Tone.FAINT)
-    fact.add(f" {frame.signs.dot} log scale", Tone.FAINT)
+    fact = Line().add(f"ceiling {number(int(ceiling.chars))}", Tone.WARN, bold=True)
+    beyond = ", beyond the right edge" if ceiling.chars > 2 * max(1, shape.longest) else ""
+    for more in (f" {ceiling.source}", beyond, f" {frame.signs.dot} log scale"):
+        if fact.cells + cells(more) + 12 <= frame.width:
+            fact.add(more, Tone.FAINT)
     page.add(titled_rule("Lengths", frame.width, frame.signs.rule, fact=fact))
     for line in histogram(shape, int(ceiling.chars), frame.width, rows, frame.signs):
         page.add(line)
 
 
 def _unread(space: Space, frame: Frame) -> Page:
-    """Give a namespace without a report yet: waiting, being read, stopped, or failed."""
+    """Show a namespace without a report yet: waiting, being read, stopped, or failed."""
     page = Page()
     page.gap(frame)
     width = frame.width

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from workbench.tui.draw import Line, Tone, wrap
+from workbench.tui.draw import Line, Tone, clip, wrap
 from workbench.tui.signs import Signs
 
 SHARE_CELLS = 14
@@ -47,22 +47,21 @@ class Page:
         return made
 
     def gap(self, frame: Frame) -> None:
-        """Give a blank row where there is room for one."""
+        """Leave a blank row where there is room for one."""
         if frame.roomy:
             self.lines.append(Line())
 
     def sentence(self, text: str, width: int, tone: Tone = Tone.MUTED, at_most: int = 99) -> int:
         """Append a sentence wrapped to the width and say how many rows it took; what is left out is marked."""
         rows = wrap(text, width)
-        for row in rows[:at_most]:
-            self.add(Line().add(row, tone))
-        if len(rows) > at_most:
-            self.lines[-1].cut(width - 2).add(" …", tone)
+        for place, row in enumerate(rows[:at_most]):
+            left_out = place == at_most - 1 and len(rows) > at_most
+            self.add(Line().add(clip(f"{row} …", width) if left_out else row, tone))
         return min(len(rows), at_most)
 
 
 def share_bar(count: int, total: int, tone: Tone, signs: Signs, width: int = SHARE_CELLS) -> Line:
-    """Give a n amount on its track in half cells; anything above nothing is at least half a cell, less than all never full."""
+    """Draw an amount on its track in half cells: something is never none, less than all never full."""
     halves = 0
     if total > 0 and count > 0:
         halves = min(2 * width, max(1, round(2 * width * count / total)))

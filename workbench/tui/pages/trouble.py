@@ -25,7 +25,7 @@ TITLES = {
 
 
 def trouble_page(source: Source, trouble: Trouble, others: tuple[int, int], frame: Frame) -> Page:
-    """Give the sentence, the holder, and the keys. ``others`` are the sources that are open, of all."""
+    """Show the sentence, the holder, and the keys. ``others`` are the sources that are open, of all."""
     page = Page()
     page.gap(frame)
     if frame.roomy:

@@ -28,11 +28,11 @@ _READS = (
 
 
 def welcome(frame: Frame) -> Page:
-    """Give the first screen, in the middle of the pane."""
+    """Show the first screen, in the middle of the pane."""
     inner = Page()
     width = min(_WIDTH, frame.width)
     if frame.roomy and width == _WIDTH:
-        for line in histogram(_PICTURE, 2_000, width, 5, frame.signs)[:-1]:
+        for line in histogram(_PICTURE, 2_000, width, 5, frame.signs, quiet=True)[:-1]:
             inner.add(line)
         inner.add()
     inner.add(Line().add("Open an index.", bold=True))

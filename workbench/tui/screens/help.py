@@ -21,10 +21,10 @@ class _Keys(LineList):
     def _lines(self, width: int) -> list[Line]:
         signs = look_of(self)[1]
         lines = [titled_rule("Move", width, signs.rule)]
-        lines += [Line().add(keys, Tone.ACCENT, bold=True).to(16).add(does, Tone.MUTED) for keys, does in MOTIONS]
+        lines += [Line().add(keys, Tone.ACCENT, bold=True).to(20).add(does, Tone.MUTED) for keys, does in MOTIONS]
         lines += [Line(), titled_rule("Do", width, signs.rule)]
         for action in ACTIONS:
-            lines.append(Line().add(action.shown, Tone.ACCENT, bold=True).to(16).add(action.help, Tone.MUTED))
+            lines.append(Line().add(action.shown, Tone.ACCENT, bold=True).to(20).add(action.help, Tone.MUTED))
         return lines
 
     def row_count(self) -> int:
@@ -47,7 +47,7 @@ class HelpScreen(ModalScreen[None]):
     BINDINGS = [Binding("escape,q,question_mark,enter", "leave", "close", show=False)]  # noqa: RUF012
 
     def compose(self) -> ComposeResult:
-        """Give a frame with its title, and the list."""
+        """Lay out a frame with its title, and the list."""
         with Vertical(id="help") as frame:
             frame.border_title = "Keys"
             frame.border_subtitle = "esc closes"

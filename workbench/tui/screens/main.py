@@ -37,7 +37,6 @@ _log = logging.getLogger(__name__)
 class MainScreen(Screen[None]):
     """Everything opened, and the detail of what is under the cursor."""
 
-    CSS_PATH = "main.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 (Textual declares it so)
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-roomy")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
@@ -53,8 +52,8 @@ class MainScreen(Screen[None]):
             tell=self.post_message,
             changed=self._update,
             incoming=incoming,
-            wanted=namespace,
         )
+        self._wanted = namespace
         self._worst_first = False
         self._shown: Node | None = None
 
@@ -82,7 +81,7 @@ class MainScreen(Screen[None]):
 
     @on(Worker.StateChanged)
     def _worker_changed(self, message: Worker.StateChanged) -> None:
-        """Give a reader tells its errors as answers; one that raises all the same must not go unseen."""
+        """See to a reader that raised: it should have told its error as an answer."""
         if message.state is WorkerState.ERROR:
             _log.error("a reader failed", exc_info=message.worker.error)
             self.session.said = "a reader failed; the log says why"
@@ -91,6 +90,16 @@ class MainScreen(Screen[None]):
     @on(messages.Answer)
     def _answered(self, message: messages.Answer) -> None:
         self.session.answer(message)
+        if isinstance(message, messages.SourceOpened) and self._wanted is not None:
+            self._go_to_wanted(message)
+
+    def _go_to_wanted(self, message: messages.SourceOpened) -> None:
+        """Put the cursor on the namespace that the command line asked for, once, when its source opens."""
+        for place, namespace in enumerate(message.namespaces):
+            if namespace.name == self._wanted and message.about in self.session.opened.sources:
+                self._wanted = None
+                self.go_to(Node(source=message.about, space=place))
+                return
 
     # --- showing -----------------------------------------------------------------------------------------------
 
@@ -165,7 +174,7 @@ class MainScreen(Screen[None]):
         self._set_expanded(message.node, message.expand)
 
     def on_descendant_focus(self) -> None:
-        """Give the pane with the focus takes the whole width of a narrow terminal; see main.tcss."""
+        """Let the pane with the focus take the whole width of a narrow terminal; see main.tcss."""
         if self.is_mounted:
             self.set_class(self._detail.has_focus, "-in-detail")
             self._show_frame()
@@ -238,7 +247,7 @@ class MainScreen(Screen[None]):
         self._update()
 
     def action_other_pane(self) -> None:
-        """Give the other pane."""
+        """Go to the other pane."""
         (self._detail if self._tree.has_focus else self._tree).focus()
 
     def action_copy_message(self) -> None:

@@ -40,7 +40,7 @@ class _Answer(Bar):
         return self.lines(width)[0]
 
     def lines(self, width: int) -> list[Line]:
-        """Say what is said about what is typed."""
+        """Judge what is typed."""
         return self._judge(self.typed, width, look_of(self)[1])[1] or [Line()]
 
     def render_line(self, y: int) -> Strip:
@@ -60,7 +60,7 @@ class Prompt(ModalScreen[str | None]):
         self._title, self._hint, self._start, self._judge = title, hint, start, judge
 
     def compose(self) -> ComposeResult:
-        """Give a frame with its title, the input, what is said about it."""
+        """Lay out a frame with its title, the input, and what is said about it."""
         with Vertical(id="prompt") as frame:
             frame.border_title = self._title
             frame.border_subtitle = self._hint

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench.tui.actions import Action
-from workbench.tui.draw import Line, Tone, cells, clip, clip_start
+from workbench.tui.draw import Line, Tone, cells, clip, short_fingerprint
 from workbench.tui.widgets.lines import Bar, look_of
 
 
@@ -40,8 +40,8 @@ class HeaderBar(Bar):
         tail = Line()
         if header.incoming is not None:
             word = f"  {header.verdict}" if header.verdict else ""
-            room = max(8, width * 3 // 5 - cells("incoming ") - cells(word))
-            tail.add("incoming ", Tone.FAINT).add(clip_start(header.incoming, room, signs.more))
+            room = max(8, width // 2 - cells("incoming ") - cells(word))
+            tail.add("incoming ", Tone.FAINT).add(short_fingerprint(header.incoming, room, signs.more))
             tail.add(word, header.verdict_tone, bold=True)
         else:
             tail.add(header.fact, Tone.FAINT)

@@ -39,7 +39,7 @@ class Detail(LineList):
         super().rows_changed()
 
     def move_to(self, place: int) -> None:
-        """Give a page may say more about the row under the cursor, so it is drawn anew."""
+        """Draw the page anew: it may say more about the row under the cursor."""
         super().move_to(place)
         self.rows_changed()
 

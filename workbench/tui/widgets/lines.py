@@ -28,7 +28,7 @@ def look_of(widget: Widget) -> tuple[Palette, Signs]:
 
 
 def strip_of(line: Line, width: int, widget: Widget) -> Strip:
-    """Give a line as cells of exactly ``width``, on the widget's own background."""
+    """Turn a line into cells of exactly ``width``, on the widget's own background."""
     palette, _ = look_of(widget)
     segments = [Segment(span.text, palette.style(span, line.ground)) for span in line]
     strip = Strip(segments).adjust_cell_length(width - 2 * line.inset, palette.ground(line.ground))
@@ -107,15 +107,15 @@ class LineList(ScrollView, can_focus=True):
         return strip_of(line, width, self)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Give the rows may be others at another width."""
+        """Draw anew: the rows may be others at another width."""
         self.rows_changed()
 
     def on_focus(self) -> None:
-        """Give the cursor looks another way where the focus is."""
+        """Draw anew: the cursor looks another way where the focus is."""
         self.rows_changed()
 
     def on_blur(self) -> None:
-        """Give the cursor looks another way where the focus is not."""
+        """Draw anew: the cursor looks another way where the focus is not."""
         self.rows_changed()
 
     def move_to(self, place: int) -> None:
@@ -180,7 +180,7 @@ class LineList(ScrollView, can_focus=True):
         """Close or leave; lists that hold nothing do nothing."""
 
     def on_click(self, event: events.Click) -> None:
-        """Give a click moves the cursor; one on the row under the cursor opens it."""
+        """Move the cursor to the row that was clicked; a click on the row under the cursor opens it."""
         row = self.scroll_offset.y + event.y
         stops = self.stops()
         rows = list(stops) if stops is not None else list(range(self.row_count()))
