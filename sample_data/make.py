@@ -10,7 +10,7 @@ Checked with ``workbench check sample_data --incoming wordllama@256``, every fin
     index.duckdb / almanac     nothing                             wordllama, read whole
     index.duckdb / logbook     missing-vectors                     two entries still wait for theirs
     index.duckdb / visitors    fingerprint-lost                    the record is gone, the vectors still name a model
-    index.duckdb / notices     nothing                             empty
+    index.duckdb / notices     nothing                             emptied; its record still names the model
     keeper.duckdb / letters    mixed-fingerprints, wrong-dims      the model was changed half way
     keeper.duckdb / recipes    zero-vectors, non-finite-vectors, duplicate-ids
     langchain.duckdb           fingerprint-unknown                 this layout names no model
@@ -80,7 +80,9 @@ def make_index(path: Path, minilm: Vectors, wordllama: Vectors) -> None:
                 if name == "logbook":
                     entries[-WAITING:] = [_entry(chunk, None) for chunk in read_chunks("logbook.md")[-WAITING:]]
                 _fill(store, name, entries, WORDLLAMA, WORDLLAMA_CHARS)
-            store.create_namespace("notices", max_input_chars=WORDLLAMA_CHARS)
+            taken_down = _entry(read_chunks("visitors.md")[0], wordllama)
+            _fill(store, "notices", [taken_down], WORDLLAMA, WORDLLAMA_CHARS)
+            store.delete("notices", [taken_down.id])
         with duckdb.connect(str(written)) as connection:
             _stop_the_clock(connection)
             connection.execute("UPDATE generations SET embedder_fp = NULL WHERE namespace = 'visitors'")
