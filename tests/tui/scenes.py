@@ -25,6 +25,7 @@ def handbook() -> FakeNamespace:
         "handbook",
         recorded=Fingerprint("text-embedding-3-small", 1536),
         declared_dims=1536,
+        max_input_chars=2_000,
         lengths_=bell(8_214 - 456, 900, 880) + tail,
         counts=(FingerprintCount(SMALL, 8_214),),
         duplicated=DuplicateIds(9, 18),

@@ -20,6 +20,7 @@ class Place(StrEnum):
     DETAIL = "detail"
     READING = "reading"
     UNREADABLE = "unreadable"
+    LOCKED = "locked"
     OPEN = "with something open"
     NOTHING = "nothing open"
 
@@ -59,7 +60,7 @@ ACTIONS: tuple[Action, ...] = (
     _action("ask_path", "o", "o", "open", "open a file or folder", Place.NOTHING),
     _action("cancel", "escape", "esc", "cancel", "stop the reading that is going on", Place.READING),
     _action("back", "escape", "esc", "sources", "go back to the sources", Place.DETAIL),
-    _action("wait", "w", "w", "wait", "open a locked file by itself as soon as it is free", Place.UNREADABLE),
+    _action("wait", "w", "w", "wait", "open a locked file by itself as soon as it is free", Place.LOCKED),
     _action("retry", "r,R", "r", "retry", "read this source again", Place.UNREADABLE),
     _action("close", "x", "x", "close", "take this source out of the tree", Place.UNREADABLE),
     _action("enter", "enter", "enter", "open", "open or close what is under the cursor", Place.SOURCES),

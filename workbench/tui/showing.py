@@ -107,6 +107,8 @@ def places_at(opened: Opened, node: Node | None, *, in_tree: bool, reading: bool
         given_up = source.status is Status.STOPPED or (space is not None and space.status is Status.FAILED)
         if source.trouble is not None or given_up:
             here.add(Place.UNREADABLE)
+        if source.trouble is not None and source.trouble.passing:
+            here.add(Place.LOCKED)
     if reading:
         here.add(Place.READING)
     return here

@@ -118,10 +118,13 @@ def draw_row(row: Row, width: int, signs: Signs, *, here: bool, focused: bool) -
         line.add(signs.opened.ljust(signs.state_cells) + " ", Tone.MUTED)
     else:
         line.add(lead_of(row.state, signs), TONES[row.state], bold=row.state in (State.BAD, State.WARN))
+    mark = f" {signs.closed}" if row.expanded is False else ""
     tail = _tail(row, width)
+    if line.cells + cells(row.name) + cells(mark) + tail.cells + 2 > width and row.tag:
+        # A name is worth more than a count that the detail says as well.
+        tail = _tail(replace(row, count=""), width)
     faint = row.state is State.EMPTY or row.node.rest
     room = width - 1 - line.cells - tail.cells - 1
-    mark = f" {signs.closed}" if row.expanded is False else ""
     line.add(clip(row.name, room - cells(mark), signs.more), Tone.FAINT if faint else Tone.TEXT, bold=here)
     line.add(mark, Tone.FAINT)
     return line.right(tail, width - 1).to(width)

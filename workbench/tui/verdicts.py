@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.checkup.report import Code, Finding, NamespaceReport, Severity
+from workbench.checkup.report import Code, Finding, NamespaceReport, Severity, worst_first
 from workbench.index.model import Problem
 from workbench.tui.draw import Tone, number, short_fingerprint
 from workbench.tui.signs import Signs
@@ -153,7 +153,7 @@ def tallies(concerns: tuple[Concern, ...]) -> dict[State, int]:
     return {state: sum(each.state is state for each in concerns) for state in (State.BAD, State.WARN, State.OK)}
 
 
-def concerns(report: NamespaceReport) -> tuple[Concern, ...]:
+def concerns(report: NamespaceReport, signs: Signs) -> tuple[Concern, ...]:
     """All concerns of a namespace, worst first, those of one state in the order of the field."""
     made = [
         _incoming(report),
@@ -161,7 +161,7 @@ def concerns(report: NamespaceReport) -> tuple[Concern, ...]:
         _ceiling(report),
         _vectors(report),
         _duplicates(report),
-        _norms(report),
+        _norms(report, signs),
     ]
     return tuple(sorted(made, key=lambda concern: concern.state))
 
@@ -170,7 +170,7 @@ def _worst(findings: tuple[Finding, ...], otherwise: State) -> tuple[State, str,
     """State, sentence and fix of the worst finding, or the state when there is none."""
     if not findings:
         return otherwise, "", ""
-    worst = min(findings, key=lambda finding: _STATES[finding.severity])
+    worst = worst_first(findings)[0]
     return _STATES[worst.severity], worst.message, worst.fix
 
 
@@ -226,10 +226,10 @@ def _fingerprint(report: NamespaceReport) -> Concern:
     names = [each.fingerprint for each in verdict.counts]
     count: int | None = None
     if Code.MIXED_FINGERPRINTS in codes:
-        said = f"{len(names)} spaces in one: " + ", ".join(
-            f"{each.fingerprint} {number(each.count)}" for each in verdict.counts
-        )
-        count = sum(each.count for each in verdict.counts[1:])
+        said = f"{len(names)} spaces in one, {number(verdict.counts[0].count)} vectors in the largest"
+        if len(names) == 1:
+            said = f"its vectors are {names[0]}, the record says another"
+        count = sum(each.count for each in verdict.counts[1:]) or verdict.counts[0].count
     elif Code.FINGERPRINT_LOST in codes:
         said = f"no record, its vectors name {names[0]}" if names else "no record"
         count = sum(each.count for each in verdict.counts)
@@ -246,6 +246,8 @@ def _fingerprint(report: NamespaceReport) -> Concern:
     if not sentence:
         sentence = "No vector is stored yet." if not names else f"Every vector belongs to one space, {names[0]}."
     brief = said.replace(names[0], short_fingerprint(names[0], 24)) if names else said
+    if len(names) > 1 and count is not None:
+        brief = f"{len(names)} spaces in one"
     if verdict.count == 0 and state is State.UNKNOWN:
         state = State.EMPTY
     return Concern("Fingerprint", state, said, sentence, fix, count, verdict.count, brief=brief)
@@ -310,9 +312,9 @@ def _duplicates(report: NamespaceReport) -> Concern:
     return Concern("Duplicates", state, "every id stands once", sentence or "Every id stands on one row only.", fix)
 
 
-def _norms(report: NamespaceReport) -> Concern:
+def _norms(report: NamespaceReport, signs: Signs) -> Concern:
     norm = report.vectors.health.norm
     if norm is None:
         return Concern("Norms", State.EMPTY, "no finite vector", "There is no finite vector to measure.")
-    said = f"{norm.min:.4f} – {norm.max:.4f}, median {norm.median:.4f}"
+    said = f"{norm.min:.4f} {signs.dash} {norm.max:.4f}, median {norm.median:.4f}"
     return Concern("Norms", State.OK, said, f"The finite vectors are between {norm.min:.4f} and {norm.max:.4f} long.")

@@ -27,11 +27,11 @@ def source_page(source: Source, rows: list[Row], frame: Frame) -> Page:
         page.sentence("No namespace with vectors is in this file.", frame.width)
     if source.notes:
         page.add()
-        page.add(titled_rule("Said when it was opened", frame.width, frame.signs.rule))
+        page.add(titled_rule("Said when it was opened", frame.width, frame.signs.rule, focused=frame.focused))
         for note in source.notes:
             page.sentence(note, frame.width, at_most=4)
     page.add()
-    page.add(titled_rule("File", frame.width, frame.signs.rule))
+    page.add(titled_rule("File", frame.width, frame.signs.rule, focused=frame.focused))
     page.sentence(source.path, frame.width, at_most=3)
     held = "held: programs that write must wait" if source.held else "read-only, released when idle"
     page.add(Line().add(held, Tone.WARN if source.held else Tone.MUTED))

@@ -19,7 +19,7 @@ def overview(space: Space, frame: Frame) -> Page:
     if space.report is None:
         return _unread(space, frame)
     report = space.report
-    rows = concerns(report)
+    rows = concerns(report, frame.signs)
     page = Page()
     page.gap(frame)
     if frame.roomy:
@@ -67,24 +67,25 @@ def _said(concern: Concern, frame: Frame) -> list[Line]:
     tone = TONES[concern.state]
     bad = concern.state in (State.BAD, State.WARN)
     lines: list[Line] = []
-    for place, row in enumerate(wrap(_capital(head), room)[:2]):
+    for place, row in enumerate(wrap(head, room)[:2]):
         line = Line(_BANNERS.get(concern.state, Ground.PLAIN))
         line.add(lead_of(concern.state, frame.signs) if place == 0 else " " * indent, tone, bold=True)
-        lines.append(line.add(row, tone if bad else Tone.TEXT, bold=bad))
+        line.add(row, tone if bad else Tone.TEXT, bold=bad)
+        amount = f"{number(concern.count or 0)} chunks"
+        numberless = not any(character.isdigit() for character in head)
+        if place == 0 and concern.count and numberless and line.cells + cells(amount) + 2 <= frame.width:
+            line.right(Line().add(amount, tone), frame.width)
+        lines.append(line)
     why, fix = Page(), Page()
     if rest:
-        why.sentence(_capital(rest), room, at_most=5 if frame.roomy else 2 if frame.wide else 3)
+        why.sentence(rest, room, at_most=5 if frame.roomy else 2 if frame.wide else 3)
     if concern.key:
         fix.add(keys_line([(concern.key, "hold another embedder against it")]))
     if concern.fix:
-        fix.sentence(_capital(concern.fix), room, Tone.TEXT, at_most=3 if frame.roomy else 2)
+        fix.sentence(concern.fix, room, Tone.TEXT, at_most=3 if frame.roomy else 2)
     if frame.roomy and why.lines and fix.lines:
         why.add()
     return lines + [Line().to(indent).extend(line.spans) for line in why.lines + fix.lines]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _table(page: Page, rows: tuple[Concern, ...], chosen: Concern, frame: Frame) -> None:
@@ -140,7 +141,11 @@ def _fingerprints(page: Page, report: NamespaceReport, frame: Frame) -> None:
         return
     if not frame.roomy and len(page.lines) + 2 > frame.height:
         return
-    page.add(titled_rule("Fingerprints", frame.width, frame.signs.rule, fact=Line().add("vectors", Tone.FAINT)))
+    page.add(
+        titled_rule(
+            "Fingerprints", frame.width, frame.signs.rule, fact=Line().add("vectors", Tone.FAINT), focused=frame.focused
+        )
+    )
     most = 4
     total = sum(each.count for each in counts)
     bar = SHARE_CELLS if frame.wide else 6
@@ -167,7 +172,7 @@ def _lengths(page: Page, space: Space, report: NamespaceReport, frame: Frame) ->
     for more in (f" {ceiling.source}", beyond, f" {frame.signs.dot} log scale"):
         if fact.cells + cells(more) + 12 <= frame.width:
             fact.add(more, Tone.FAINT)
-    page.add(titled_rule("Lengths", frame.width, frame.signs.rule, fact=fact))
+    page.add(titled_rule("Lengths", frame.width, frame.signs.rule, fact=fact, focused=frame.focused))
     for line in histogram(shape, int(ceiling.chars), frame.width, rows, frame.signs):
         page.add(line)
 

@@ -42,11 +42,11 @@ def trouble_page(source: Source, trouble: Trouble, others: tuple[int, int], fram
     page.sentence(trouble.message, frame.width, at_most=8)
     page.add()
     if trouble.holder is not None:
-        page.add(titled_rule("Held by", frame.width, frame.signs.rule))
+        page.add(titled_rule("Held by", frame.width, frame.signs.rule, focused=frame.focused))
         page.add(Line().add("program", Tone.FAINT).to(12).add(trouble.holder.program, bold=True).cut(frame.width))
         page.add(Line().add("pid", Tone.FAINT).to(12).add(str(trouble.holder.pid), bold=True))
         page.add()
-    page.add(titled_rule("What you can do", frame.width, frame.signs.rule))
+    page.add(titled_rule("What you can do", frame.width, frame.signs.rule, focused=frame.focused))
     for key, does, note in _ways(source, trouble):
         page.add(Line().add(key, Tone.ACCENT, bold=True).to(3).add(does).to(22).add(note, Tone.FAINT).cut(frame.width))
     opened, total = others

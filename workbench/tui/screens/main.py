@@ -143,7 +143,7 @@ class MainScreen(Screen[None]):
         if reading:
             footer.say(f"{number(len(reading))} source{'s' if len(reading) > 1 else ''} being read", busy=True)
         elif held:
-            footer.say(f"{held[0]} held" if len(held) == 1 else f"{number(len(held))} files held")
+            footer.say("1 file held" if len(held) == 1 else f"{number(len(held))} files held")
         else:
             footer.say(self.session.said)
 

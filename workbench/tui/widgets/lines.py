@@ -16,8 +16,11 @@ from textual.widget import Widget
 
 from workbench.tui.actions import MOTION_BINDINGS
 from workbench.tui.draw import Line
-from workbench.tui.signs import Signs
+from workbench.tui.signs import ASCII, Signs
 from workbench.tui.theme import Palette, ThemedApp
+
+_PLAIN = str.maketrans("…–—·›→", "~--./>")
+"""Typographic signs inside sentences, for terminals that get ASCII signs: one cell for one cell."""
 
 
 def look_of(widget: Widget) -> tuple[Palette, Signs]:
@@ -29,8 +32,11 @@ def look_of(widget: Widget) -> tuple[Palette, Signs]:
 
 def strip_of(line: Line, width: int, widget: Widget) -> Strip:
     """Turn a line into cells of exactly ``width``, on the widget's own background."""
-    palette, _ = look_of(widget)
-    segments = [Segment(span.text, palette.style(span, line.ground)) for span in line]
+    palette, signs = look_of(widget)
+    plain = signs is ASCII
+    segments = [
+        Segment(span.text.translate(_PLAIN) if plain else span.text, palette.style(span, line.ground)) for span in line
+    ]
     strip = Strip(segments).adjust_cell_length(width - 2 * line.inset, palette.ground(line.ground))
     if line.inset:
         margin = Strip([Segment(" " * line.inset)], line.inset)
