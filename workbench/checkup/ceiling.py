@@ -45,7 +45,8 @@ def judge_ceiling(
     if lengths is None:
         return CeilingVerdict(ceiling, None, namespace.no_text or "no text is stored")
     clipped = clip(lengths, ceiling)
-    return CeilingVerdict(ceiling, clipped, None, _findings(clipped, ceiling))
+    recorded = options.embedder is None
+    return CeilingVerdict(ceiling, clipped, None, _findings(clipped, ceiling, recorded=recorded))
 
 
 def clip(lengths: LengthAnswers, ceiling: ChunkCeiling) -> Clipped:
@@ -69,13 +70,14 @@ def clip(lengths: LengthAnswers, ceiling: ChunkCeiling) -> Clipped:
     )
 
 
-def _findings(clipped: Clipped, ceiling: ChunkCeiling) -> tuple[Finding, ...]:
+def _findings(clipped: Clipped, ceiling: ChunkCeiling, *, recorded: bool) -> tuple[Finding, ...]:
     number = clipped.count
     if number == 0:
         return ()
+    whose = "as the namespace records" if ceiling.source == "embedder" and recorded else _WHOSE[ceiling.source]
     message = (
         f"{of_all(number, clipped.total, 'chunk')} {verb(number, 'is', 'are')} longer than "
-        f"{counted(ceiling.chars, 'character')} ({_WHOSE[ceiling.source]}): {counted(clipped.lost_chars, 'character')} "
+        f"{counted(ceiling.chars, 'character')} ({whose}): {counted(clipped.lost_chars, 'character')} "
         f"({share(clipped.lost_chars, clipped.total_chars)} of the text) {verb(clipped.lost_chars, 'was', 'were')} "
         "never read, and no search can find what stands there"
     )

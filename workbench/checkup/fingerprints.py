@@ -126,4 +126,6 @@ def _anonymous_rows(
     if not named or anonymous == 0:
         return ()
     vectors = sum(each.count for each in counts)
+    if anonymous == vectors:
+        return ("the vectors themselves name no model, only the record does",)
     return (f"{of_all(anonymous, vectors, 'vector')} {verb(anonymous, 'names', 'name')} no model",)

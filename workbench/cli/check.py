@@ -7,7 +7,7 @@ import click
 from workbench.checkup.options import CheckOptions, KnownEmbedder
 from workbench.checkup.report import LATER_CODES, CheckReport, Code, Severity
 from workbench.cli import options
-from workbench.cli.output import stderr, stdout
+from workbench.cli.output import Output, stderr, stdout
 from workbench.core.fingerprint import Fingerprint
 
 _CODES = frozenset((*(code.value for code in Code), *LATER_CODES))
@@ -53,20 +53,39 @@ def command(
     from workbench.sources import UnknownNamespace, check_paths
 
     asked = CheckOptions(incoming, max_chunk_chars, embedder, namespaces)
-    progress = stderr()
+    progress = _Progress(stderr())
     try:
-        report = interruptible(
-            lambda job: check_paths(paths, asked, job=job, on_source=lambda path: progress.transient(f"reading {path}"))
-        )
+        report = interruptible(lambda job: check_paths(paths, asked, job=job, on_source=progress.source), progress.rows)
     except UnknownNamespace as error:
         raise options.unknown_namespace(error.name, error.known) from None
     finally:
-        progress.clear_transient()
+        progress.end()
     if as_json:
         stdout().json_document(check_as_json(report))
     else:
         write_report(stdout(), report)
     return exit_code(report, fail_on)
+
+
+class _Progress:
+    """One line on the terminal that says what is being read, and how far."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._path = ""
+
+    def source(self, path: str) -> None:
+        """Begin with a source."""
+        self._path = path
+        self._out.transient(f"reading {path}")
+
+    def rows(self, done: int, total: int) -> None:
+        """Say how many rows one of its reads has behind it."""
+        self._out.transient(f"reading {self._path}: {done:,} of {total:,} rows")
+
+    def end(self) -> None:
+        """Take the line away."""
+        self._out.clear_transient()
 
 
 def exit_code(report: CheckReport, fail_on: frozenset[str] = frozenset()) -> int:

@@ -11,6 +11,7 @@ import textwrap
 from enum import Enum
 from typing import TextIO
 
+import click
 import orjson
 
 from workbench.core.text import inert
@@ -65,6 +66,9 @@ class Output:
     def row(self, left: str, right: str, style: Style = Style.BOLD) -> None:
         """Write one line with a fact at its right end, on a line of its own when both do not fit."""
         left, right = inert(left), inert(right)
+        if not right:
+            self._write(self._set(left, style.value) + "\n")
+            return
         gap = self.width - len(left) - len(right)
         if gap < 2:
             self._write(self._set(left, style.value) + "\n")
@@ -90,7 +94,10 @@ class Output:
 
     def json_document(self, document: object) -> None:
         """Write one JSON document: exact for whoever parses it, and harmless for whoever looks at it."""
-        self._write(json_text(document) + "\n")
+        text = json_text(document)
+        if not _can_write(self._stream, text):
+            text = _escaped(text, {char for char in set(text) if char > "~"})
+        self._write(text + "\n")
 
     def transient(self, text: str) -> None:
         """Show progress on a terminal, in place; nothing where nobody looks."""
@@ -112,18 +119,26 @@ class Output:
         try:
             self._stream.write(safe)
             self._stream.flush()
-        except BrokenPipeError:
+        except OSError as error:
             _discard(self._stream)
+            # A reader that has gone is no error, and a complaint that cannot be written has nowhere to go.
+            if not isinstance(error, BrokenPipeError) and self._stream is sys.stdout:
+                raise click.ClickException(f"the output could not be written: {error.strerror or error}") from None
 
 
 def stdout() -> Output:
     """Return the stream for answers."""
-    return Output(sys.stdout)
+    return Output(sys.stdout or _nowhere())
 
 
 def stderr() -> Output:
     """Return the stream for narration, progress, warnings and refusals."""
-    return Output(sys.stderr)
+    return Output(sys.stderr or _nowhere())
+
+
+def _nowhere() -> TextIO:
+    """Stand in for a stream that was closed before the program began."""
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def json_text(document: object) -> str:
@@ -136,7 +151,11 @@ def json_text(document: object) -> str:
     except TypeError:
         text = json.dumps(_without_non_finite(document), ensure_ascii=False, indent=2, allow_nan=False)
     suspects = {char for char in set(text) if char > "~" and inert(char) != char}
-    return text.translate({ord(char): _escape(char) for char in suspects}) if suspects else text
+    return _escaped(text, suspects)
+
+
+def _escaped(text: str, chars: set[str]) -> str:
+    return text.translate({ord(char): _escape(char) for char in chars}) if chars else text
 
 
 def _escape(char: str) -> str:

@@ -29,9 +29,9 @@ class _Work(threading.Thread, Generic[T]):
             self.error = error
 
 
-def interruptible(work: Callable[[Job], T]) -> T:
+def interruptible(work: Callable[[Job], T], on_progress: Callable[[int, int], None] | None = None) -> T:
     """Do the work and give its result; on Ctrl-C stop it, let it close its files, and raise KeyboardInterrupt."""
-    job = Job()
+    job = Job(on_progress)
     thread = _Work(work, job)
     thread.start()
     try:

@@ -1,0 +1,193 @@
+"""`workbench search`: exact neighbours, refused when the vector is of another embedder."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.checkup.agentfootprint_file import Index, Row
+from tests.cli.running import Ran, workbench
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = [
+        Row("first", text="x" * 2_100, vector=(1, 0)),
+        Row("near", text="near \x1b[31m", vector=(2, 1)),
+        Row("far", vector=(-1, 0)),
+        Row("nan", vector=(math.nan, 1)),
+        Row("zero", vector=(0, 0)),
+        Row("long", vector=(1, 2, 3)),
+        Row("none", vector=None),
+        Row("foreign", vector=(0, 1), fingerprint="other@2"),
+    ]
+    Index(rows, {"docs": "acme@2"}).write(tmp_path / "index.db")
+    return tmp_path
+
+
+def vector_file(folder: Path, numbers: object) -> str:
+    (folder / "query.json").write_text(json.dumps(numbers))
+    return "query.json"
+
+
+def search(folder: Path, *arguments: str) -> Ran:
+    return workbench(folder, "search", "index.db", "--namespace", "docs", *arguments)
+
+
+def test_like_a_chunk_leaves_out_the_chunk_and_everything_that_cannot_rank(folder: Path) -> None:
+    ran = search(folder, "--like", "first", "--json")
+    assert ran.code == 0
+    document = ran.json
+    assert [document[key] for key in ("namespace", "fingerprint", "incoming", "left_out")] == [
+        "docs",
+        "acme@2",
+        "acme@2",
+        3,
+    ]
+    assert [hit["id"] for hit in document["hits"]] == ["near", "foreign", "far"]
+    first = document["hits"][0]
+    assert first == {
+        "rank": 1,
+        "id": "near",
+        "score": pytest.approx(2 / math.sqrt(5)),
+        "chars": 10,
+        "lost": 0,
+        "text": "near \x1b[31m",
+    }
+    assert "\x1b" not in ran.out
+
+
+def test_left_out_is_what_check_counts(folder: Path) -> None:
+    vectors = workbench(folder, "check", "index.db", "--json").json["sources"][0]["namespaces"][0]["vectors"]
+    left_out = search(folder, "--like", "far", "--json").json["left_out"]
+    assert left_out == vectors["zero"] + vectors["non_finite"] + vectors["wrong_dims"]
+
+
+def test_a_hit_says_how_much_of_it_was_never_read(folder: Path) -> None:
+    hits = search(folder, "--like", "near", "--json").json["hits"]
+    assert (hits[0]["id"], hits[0]["chars"], hits[0]["lost"]) == ("first", 2_100, 100)
+
+
+@pytest.mark.parametrize("suffix", ["json", "npy"])
+def test_a_vector_from_a_file_is_searched_with(folder: Path, suffix: str) -> None:
+    path = folder / f"query.{suffix}"
+    if suffix == "json":
+        path.write_text("[1, 0.5]")
+    else:
+        np.save(path, np.array([1, 0.5], dtype=np.float32))
+    ran = search(folder, "--vector", path.name, "--incoming", "acme@2", "-k", "1", "--json")
+    assert ran.code == 0
+    assert [hit["id"] for hit in ran.json["hits"]] == ["near"]
+    assert ran.json["hits"][0]["score"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("incoming", "numbers", "problem"), [("other@2", [1, 0], "model"), ("acme@3", [1, 0, 0], "dimensions")]
+)
+def test_another_embedder_is_refused_with_exit_code_one(
+    folder: Path, incoming: str, numbers: list[int], problem: str
+) -> None:
+    file = vector_file(folder, numbers)
+    text = search(folder, "--vector", file, "--incoming", incoming)
+    assert (text.code, text.out) == (1, "")
+    ran = search(folder, "--vector", file, "--incoming", incoming, "--json")
+    assert ran.code == 1
+    refused = ran.json["refused"]
+    assert refused.keys() == {"code", "indexed", "incoming", "problem", "message"}
+    assert (refused["code"], refused["indexed"], refused["incoming"], refused["problem"]) == (
+        "ERR_EMBEDDER_MISMATCH",
+        "acme@2",
+        incoming,
+        problem,
+    )
+    assert " ".join(ran.err.split()).endswith(refused["message"])
+
+
+def test_a_chunk_of_another_model_or_length_is_refused_too(folder: Path) -> None:
+    assert search(folder, "--like", "foreign", "--json").json["refused"]["problem"] == "model"
+    assert search(folder, "--like", "long", "--json").json["refused"]["problem"] == "dimensions"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--like", "nobody"),
+        ("--like", "none"),
+        ("--like", "zero"),
+        ("--like", "nan"),
+        ("--like", "first", "--vector", "query.json"),
+        ("--like", "first", "-k", "0"),
+        ("--vector", "query.json"),
+        ("--vector", "missing.json", "--incoming", "acme@2"),
+        ("--text", "hello"),
+        ("--text", "hello", "--embedder", "wordllama"),
+    ],
+)
+def test_wrong_usage_is_one_sentence_and_two(folder: Path, arguments: tuple[str, ...]) -> None:
+    vector_file(folder, [1, 0])
+    ran = search(folder, *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", '["1", 2]', "[true, 1]", "[[1, 2]]", "[NaN, 1]", "[1e999, 1]", "[0, 0]", "[1, 2, 3]"]
+)
+def test_a_file_that_holds_no_usable_vector_is_refused(folder: Path, content: str) -> None:
+    (folder / "query.json").write_text(content)
+    assert search(folder, "--vector", "query.json", "--incoming", "acme@2").code == 2
+
+
+class _Planted:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return os.mkdir, (str(self.path),)
+
+
+def test_a_pickle_inside_an_array_file_is_never_loaded(folder: Path) -> None:
+    planted = folder / "planted"
+    np.save(folder / "query.npy", np.array([_Planted(planted)], dtype=object), allow_pickle=True)
+    assert search(folder, "--vector", "query.npy", "--incoming", "acme@2").code == 2
+    (folder / "raw.npy").write_bytes(pickle.dumps(_Planted(planted)))
+    assert search(folder, "--vector", "raw.npy", "--incoming", "acme@2").code == 2
+    assert not planted.exists()
+
+
+def test_an_array_that_claims_more_than_the_file_holds_or_has_two_dimensions_is_refused(folder: Path) -> None:
+    np.save(folder / "square.npy", np.ones((2, 2)))
+    assert search(folder, "--vector", "square.npy", "--incoming", "acme@2").code == 2
+    np.save(folder / "claims.npy", np.ones(2))
+    honest = (folder / "claims.npy").read_bytes()
+    (folder / "claims.npy").write_bytes(
+        honest.replace(b"(2,), ", b"(9999999999999,), ").replace(b" " * 13 + b"\n", b"\n")
+    )
+    assert search(folder, "--vector", "claims.npy", "--incoming", "acme@2").code == 2
+
+
+def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    assert search(folder, "--vector", "pipe", "--incoming", "acme@2").code == 2
+
+
+def test_the_only_namespace_need_not_be_named_and_several_must(folder: Path) -> None:
+    assert workbench(folder, "search", "index.db", "--like", "first").code == 0
+    Index([Row("a", namespace="one"), Row("a", namespace="two")]).write(folder / "several.db")
+    ran = workbench(folder, "search", "several.db", "--like", "a")
+    assert ran.code == 2
+    assert "one, two" in ran.err
+
+
+def test_text_for_people_is_inert(folder: Path) -> None:
+    ran = search(folder, "--like", "first")
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+    assert "3 left out" in ran.out
