@@ -116,8 +116,8 @@ def _nothing_found(path: str, detection: Detection) -> SourceError:
     else:
         named = ", ".join(detection.tables[:_NAMED])
         more = f" and {len(detection.tables) - _NAMED} more" if len(detection.tables) > _NAMED else ""
-        what = (
-            f"is a DuckDB file with the tables {named}{more}, and none of them holds vectors; "
-            "where it only keeps the texts, give the file or folder with the vectors"
-        )
+        way_out = "give the file that the vectors were written to"
+        if detection.texts:
+            way_out = f"it keeps texts in {detection.texts[0]}, so give the file or folder that holds their vectors"
+        what = f"is a DuckDB file without vectors (tables: {named}{more}); {way_out}"
     return SourceError(Problem.NOT_AN_INDEX, f"{path} {what}", container=CONTAINER)

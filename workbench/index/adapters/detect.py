@@ -21,8 +21,8 @@ from workbench.index.adapters.labels import (
 )
 from workbench.index.adapters.native import native_mappings, native_notes
 from workbench.index.adapters.plain_table import map_table
-from workbench.index.adapters.roles import find_roles
-from workbench.index.adapters.sampling import Sample, take_sample
+from workbench.index.adapters.roles import find_roles, text_column
+from workbench.index.adapters.sampling import EMPTY_SAMPLE, Sample, take_sample
 from workbench.index.adapters.vector_test import is_vector_column
 from workbench.index.schema import is_native
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What was recognised.
+    """What was recognised in one file.
 
     Attributes:
         native: the file is one of ours.
@@ -42,6 +42,7 @@ class Detection:
         remarks: what was seen and cannot be read, one sentence each.
         unreadable: whether some remark is about vectors that cannot be read yet.
         tables: the names of all base tables.
+        texts: where texts stand, as ``table.column``.
     """
 
     native: bool
@@ -49,6 +50,7 @@ class Detection:
     remarks: tuple[str, ...] = ()
     unreadable: bool = False
     tables: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -86,6 +88,11 @@ def detect(cursor: duckdb.DuckDBPyConnection, known_model: Callable[[str], bool]
         remarks=tuple(remarks),
         unreadable=any(one.remarks for one in looked) or bool(encoded),
         tables=tuple(table.shown for table in tables),
+        texts=tuple(
+            f"{one.table.shown}.{text}"
+            for one in looked
+            if one.sample.rows and (text := text_column(one.table, one.sample)) is not None
+        ),
     )
 
 
@@ -95,9 +102,19 @@ def mappings(cursor: duckdb.DuckDBPyConnection) -> list[TableMapping]:
 
 
 def _look(cursor: duckdb.DuckDBPyConnection, table: Table) -> _Looked:
+    own = table.column("rowid")
+    if own is not None and table.primary_key != (own.name,):
+        return _Looked(table, EMPTY_SAMPLE, (), _hidden_rows(table))
     sample = take_sample(cursor, table)
     vectors = tuple(column for column in table.columns if is_vector_column(column, sample.vectors.get(column.name, ())))
     return _Looked(table, sample, vectors)
+
+
+def _hidden_rows(table: Table) -> list[str]:
+    """A column named like DuckDB's row number takes its place, and rows cannot be told apart any more."""
+    if not any(column.vector_type for column in table.columns):
+        return []
+    return [f"table {table.shown}: its own column rowid hides the number of each row, so it is not readable yet"]
 
 
 def _mappings(

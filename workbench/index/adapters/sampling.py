@@ -59,6 +59,9 @@ class Sample:
     others: dict[str, tuple[str, ...]]
 
 
+EMPTY_SAMPLE = Sample(0, {}, {}, {})
+
+
 def is_text(column: Column) -> bool:
     """Whether the column holds strings: VARCHAR, or JSON, which DuckDB keeps as such."""
     return column.type in ("VARCHAR", "JSON")
@@ -68,7 +71,7 @@ def take_sample(cursor: duckdb.DuckDBPyConnection, table: Table) -> Sample:
     """Look at up to ROWS rows of a table, at places spread over it; only a few blocks are read, whatever its size."""
     columns = [column for column in table.columns if _features(column)]
     if not columns or not table.rows:
-        return Sample(0, {}, {}, {})
+        return EMPTY_SAMPLE
     features = ", ".join(f"{_features(column)} AS c{place}" for place, column in enumerate(columns))
     rows = cursor.execute(_spread(cursor, table, features)).fetchall()
     values = {column.name: [row[place] for row in rows] for place, column in enumerate(columns)}
