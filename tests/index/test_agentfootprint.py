@@ -393,3 +393,12 @@ def test_one_source_answers_several_threads(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert answers == [3_000] * 4
+
+
+def test_a_damaged_schema_of_broken_bytes_is_called_damaged(path: Path) -> None:
+    Index([Row("a")]).write(path)
+    damaged = path.read_bytes().replace(
+        b"CREATE TABLE af_vectors (namespace", b"CREATE TABLE af_vectors (\xff\xfemesp\xd4 ,"
+    )
+    path.write_bytes(damaged)
+    assert problem_of(path).problem is Problem.DAMAGED

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from workbench.core.fingerprint import Fingerprint, parse_fingerprint
+from workbench.index import refusals
 from workbench.index.adapters.agentfootprint_rows import AgentfootprintNamespace, as_text
 from workbench.index.adapters.sqlite_layouts import other_layout
 from workbench.index.model import IndexSource, Namespace, Problem, SourceError
@@ -32,6 +33,9 @@ def open_sqlite_source(path: str | os.PathLike[str]) -> IndexSource:
     file = open_sqlite(path)
     try:
         return _AgentfootprintSource(file, _recognise(file))
+    except UnicodeDecodeError as error:  # the driver quotes broken bytes of a damaged schema in its own message
+        file.close()
+        raise refusals.damaged(file.path, "malformed database schema", "sqlite") from error
     except BaseException:
         file.close()
         raise
