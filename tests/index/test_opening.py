@@ -310,6 +310,25 @@ class TestCreate:
             opening.create(tmp_path / "new.duckdb", storage_version="v1'); DROP")
 
 
+class TestWithoutACacheFolder:
+    @pytest.fixture(autouse=True)
+    def none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "no-folder").touch()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no-folder"))
+
+    def test_reading_works_as_long_as_no_room_is_needed(self, tmp_path: Path) -> None:
+        assert problem_of(make_duckdb(tmp_path / "index.duckdb"), "SELECT count(*) FROM ix.main.t") is None
+        assert problem_of(make_sqlite(tmp_path / "index.db"), "SELECT count(*) FROM t") is None
+
+    def test_what_needs_room_says_where(self, tmp_path: Path) -> None:
+        with pytest.raises(SourceError, match="no-folder"):
+            opening.create(tmp_path / "new.duckdb", storage_version="v1.2.0")
+        database = make_sqlite(tmp_path / "index.db")
+        (tmp_path / "index.db-wal").write_bytes(bytes(100))
+        with pytest.raises(SourceError, match="no-folder"):
+            opening.open_sqlite(database)
+
+
 @needs_samples
 class TestSamples:
     def test_every_sample_is_opened_or_named_and_none_is_altered(self) -> None:

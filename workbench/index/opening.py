@@ -14,7 +14,7 @@ import duckdb
 from workbench.index import leases, private_folder, sniffing
 from workbench.index.attachment import Attachment
 from workbench.index.model import Sniffed
-from workbench.index.refusals import translate
+from workbench.index.refusals import no_private_folder, translate
 from workbench.index.sqlite_file import SqliteFile
 
 __all__ = ["Attachment", "SqliteFile", "attach", "create", "open_sqlite", "sniff", "translate"]
@@ -58,16 +58,20 @@ def create(path: str | os.PathLike[str], *, storage_version: str) -> None:
     for taken in (target, f"{target}.wal"):
         if os.path.lexists(taken):
             raise FileExistsError(f"{taken} exists; choose another name, or move it away")
+    content = _empty_database(storage_version, shown)
     try:
-        _write_new(target, _empty_database(storage_version))
+        _write_new(target, content)
     except FileExistsError:
         raise FileExistsError(f"{shown} exists; choose another name, or move it away") from None
     except OSError as error:
         raise translate(error, shown) from None
 
 
-def _empty_database(storage_version: str) -> bytes:
-    folder = private_folder.make(private_folder.COPIES)
+def _empty_database(storage_version: str, shown: str) -> bytes:
+    try:
+        folder = private_folder.make(private_folder.COPIES)
+    except OSError as error:
+        raise no_private_folder(shown, error, "duckdb") from None
     try:
         made = folder / "new.duckdb"
         with duckdb.connect(":memory:") as connection:

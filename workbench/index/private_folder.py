@@ -55,11 +55,16 @@ def remove(folder: Path) -> None:
         _own.discard(folder)
 
 
+def cache_folder() -> Path:
+    """Return the user's cache folder for this program, made or not."""
+    return platformdirs.user_cache_path("workbench", appauthor=False)
+
+
 def _root() -> Path:
     # By machine: process numbers mean nothing on another one that shares the cache folder.
     node = os.uname().nodename if hasattr(os, "uname") else ""
     machine = "".join(c if c.isalnum() or c in "-." else "_" for c in node).strip(".")
-    return platformdirs.user_cache_path("workbench", appauthor=False) / (machine or "local")
+    return cache_folder() / (machine or "local")
 
 
 def _sweep(parent: Path) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 
 import duckdb
 
+from workbench.index import private_folder
 from workbench.index.model import LockHolder, Problem, SourceError
 
 _HOLDER = re.compile(r"lock is held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
@@ -136,6 +137,16 @@ def being_written(path: str, container: str) -> SourceError:
         Problem.BEING_WRITTEN,
         f"{path} is being written by another program, and no consistent state of it could be read; "
         "try again when that program is idle",
+        container=container,
+    )
+
+
+def no_private_folder(path: str, error: OSError, container: str) -> SourceError:
+    """Refuse what needs a folder of ours for a moment, when none can be made or filled."""
+    return SourceError(
+        Problem.NOT_READABLE_YET,
+        f"{path} needs room in the cache folder {private_folder.cache_folder()} for a moment, and there is none; free "
+        f"some space there, or make it writable{_said(error.strerror or str(error))}",
         container=container,
     )
 

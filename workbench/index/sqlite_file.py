@@ -193,7 +193,7 @@ class SqliteFile:
         try:
             folder: Path | None = private_folder.make(private_folder.COPIES)
         except OSError as error:
-            raise _no_copy(self.path, error) from None
+            raise refusals.no_private_folder(self.path, error, "sqlite") from None
         try:
             copy = Path(f"{folder}/copy.db")
             _copy_file(located, copy)
@@ -208,8 +208,10 @@ class SqliteFile:
             return None
         except FileNotFoundError:
             return None
+        except PermissionError as error:
+            raise refusals.translate(error, self.path, container="sqlite") from None
         except OSError as error:
-            raise _no_copy(self.path, error) from None
+            raise refusals.no_private_folder(self.path, error, "sqlite") from None
         finally:
             if folder is not None:
                 private_folder.remove(folder)
@@ -327,17 +329,6 @@ def _names_other_files(journal: str) -> bool:
 
 def _uri(file: str, parameters: str) -> str:
     return f"file:{quote(os.fsencode(file))}?{parameters}"
-
-
-def _no_copy(path: str, error: OSError) -> SourceError:
-    if isinstance(error, PermissionError):
-        return refusals.denied(path, "sqlite")
-    return SourceError(
-        Problem.BEING_WRITTEN,
-        f"{path} has a log of its writer beside it, and could not be copied to the cache folder to read it "
-        f"({error.strerror or error}); free some space there, or close the program that writes it",
-        container="sqlite",
-    )
 
 
 def _discard(snapshot: _Snapshot) -> None:
