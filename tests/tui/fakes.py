@@ -79,7 +79,7 @@ class FakeNamespace:
     zero: int = 0
     non_finite: int = 0
     wrong_dims: int = 0
-    duplicated: DuplicateIds = DuplicateIds(0, 0)
+    duplicated: DuplicateIds = field(default_factory=lambda: DuplicateIds(0, 0))
     gate: threading.Event | None = None
     started: threading.Event = field(default_factory=threading.Event)
     fails: Exception | None = None
@@ -202,6 +202,9 @@ class FakeReader:
     paths: Mapping[str, FakeSource | SourceError | tuple[str, ...]]
     skipped: int = 0
     explicit_ceiling: int | None = None
+
+    def clock(self) -> float:
+        return 0.0
 
     def is_folder(self, path: str) -> bool:
         return isinstance(self.paths.get(path), tuple)

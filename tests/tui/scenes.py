@@ -44,12 +44,12 @@ def legacy_faq() -> FakeNamespace:
 
 
 def index() -> FakeSource:
-    """A native index with one namespace of each kind."""
+    """Make a native index with one namespace of each kind."""
     return FakeSource(
         "support/index.duckdb",
         (
-            legacy_faq(),
             handbook(),
+            legacy_faq(),
             FakeNamespace(
                 "changelog",
                 recorded=Fingerprint("text-embedding-3-small", 1536),
@@ -63,7 +63,7 @@ def index() -> FakeSource:
 
 
 def tickets() -> FakeSource:
-    """A table of somebody else that names no model, with vectors that no search can use."""
+    """Make a table of somebody else that names no model, with vectors that no search can use."""
     return FakeSource(
         "support/tickets.db",
         (
@@ -98,7 +98,7 @@ def locked() -> SourceError:
 def loaded() -> FakeReader:
     """Three sources: one locked, one native, one foreign."""
     return FakeReader(
-        {"support/archive.duckdb": locked(), "support/index.duckdb": index(), "support/tickets.db": tickets()}
+        {"support/index.duckdb": index(), "support/tickets.db": tickets(), "support/archive.duckdb": locked()}
     )
 
 

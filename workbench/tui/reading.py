@@ -32,6 +32,9 @@ Tell = Callable[[Message], object]
 class Reader(Protocol):
     """The ways from a path to a verdict. One implementation reads files; tests bring their own."""
 
+    def clock(self) -> float:
+        """Seconds from some beginning, to say how long a reading took."""
+
     def is_folder(self, path: str) -> bool:
         """Whether the path is a folder of sources, and no index itself."""
 
@@ -55,6 +58,10 @@ class FileReader:
 
     def __init__(self, explicit_ceiling: int | None = None) -> None:
         self._explicit_ceiling = explicit_ceiling
+
+    def clock(self) -> float:
+        """Measure with the clock that never goes back."""
+        return time.monotonic()
 
     def is_folder(self, path: str) -> bool:
         """Whether the path is a folder; a link to one is not followed when it is found, only when it is named."""
@@ -120,12 +127,12 @@ def read_source(
 
     The opened source is the screen's to close once it was told of it; before that it is closed here.
     """
-    started = time.monotonic()
+    started = reader.clock()
     try:
         job.checkpoint()
         opened = reader.open(path)
     except Cancelled:
-        tell(messages.SourceDone(key, request, True, _since(started)))
+        tell(messages.SourceDone(key, request, True, _since(reader, started)))
         return
     except Exception as error:
         tell(messages.SourceUnreadable(key, request, trouble_of(error)))
@@ -135,7 +142,7 @@ def read_source(
         job.checkpoint()
     except Cancelled:
         opened.close()
-        tell(messages.SourceDone(key, request, True, _since(started)))
+        tell(messages.SourceDone(key, request, True, _since(reader, started)))
         return
     except Exception as error:
         opened.close()
@@ -155,7 +162,7 @@ def read_source(
     finally:
         if job.cancelled:
             opened.close()
-    tell(messages.SourceDone(key, request, stopped, _since(started)))
+    tell(messages.SourceDone(key, request, stopped, _since(reader, started)))
 
 
 def _read_space(
@@ -218,5 +225,5 @@ def _why(error: Exception) -> str:
     return type(error).__name__
 
 
-def _since(started: float) -> int:
-    return round((time.monotonic() - started) * 1000)
+def _since(reader: Reader, started: float) -> int:
+    return round((reader.clock() - started) * 1000)

@@ -92,7 +92,6 @@ def _table(page: Page, rows: tuple[Concern, ...], chosen: Concern, frame: Frame)
     signs, width = frame.signs, frame.width
     name_at = signs.state_cells + 1
     verdict_at = name_at + (14 if frame.wide else 12)
-    right = (7 + 1 + SHARE_CELLS + 5) if frame.wide else 3
     if frame.roomy:
         head = Line().to(name_at).add("concern", Tone.FAINT).to(verdict_at).add("verdict", Tone.FAINT)
         if frame.wide:
@@ -111,7 +110,8 @@ def _table(page: Page, rows: tuple[Concern, ...], chosen: Concern, frame: Frame)
         line = Line(Ground.CURSOR if here else Ground.PLAIN)
         line.add(lead_of(concern.state, signs), TONES[concern.state], bold=True)
         line.add(concern.name, Tone.MUTED if fine and not here else Tone.TEXT, bold=not fine or here).to(verdict_at)
-        room = width - verdict_at - right - 1
+        amount = _amount(concern, frame, fine)
+        room = width - verdict_at - amount.cells - 2
         verdict = (
             concern.verdict
             if cells(concern.verdict) <= room
@@ -119,18 +119,17 @@ def _table(page: Page, rows: tuple[Concern, ...], chosen: Concern, frame: Frame)
         )
         line.add(verdict, Tone.MUTED if fine else Tone.TEXT, italic=concern.absent)
         page.stops.append(len(page.lines))
-        page.add(line.right(_amount(concern, frame, fine), width))
+        page.add(line.right(amount, width))
     page.gap(frame)
 
 
 def _amount(concern: Concern, frame: Frame, fine: bool) -> Line:
     """Count, share and key at the right end of a row."""
     tail = Line()
-    if frame.wide:
-        if concern.count:
-            tail.add(number(concern.count).rjust(7)).add(" ")
-            tail.extend(share_bar(concern.count, concern.total, FILLS.get(concern.state, Tone.DATA), frame.signs).spans)
-        tail.to(7 + 1 + SHARE_CELLS).add("    ")
+    if frame.wide and concern.count:
+        tail.add(number(concern.count).rjust(7)).add(" ")
+        tail.extend(share_bar(concern.count, concern.total, FILLS.get(concern.state, Tone.DATA), frame.signs).spans)
+        tail.add("    ")
     return tail.add(concern.key or " ", Tone.FAINT if fine else Tone.ACCENT, bold=True)
 
 
