@@ -42,6 +42,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "checkpoint_threshold": "512MB",
     "max_temp_directory_size": "4GB",
 }
+# Several buffers of 2,048 vectors each are needed at once; with this, vectors of 12,000 elements can be written.
+_WRITER_MEMORY = "1GB"
 # Sealed before the file is attached, so that nothing in it or in its log ever meets a connection that can reach more
 # than the file itself.
 _SEAL = ("SET enable_progress_bar = false", "SET enable_external_access = false", "SET lock_configuration = true")
@@ -169,7 +171,9 @@ class Lease:
         if sniffing.descriptors_here(located.key):
             raise refusals.busy_here(located.shown, "already open")
         spill = private_folder.reserve(private_folder.SPILL)
-        connection = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": str(spill)})
+        memory = _WRITER_MEMORY if writable else _CONFIG["memory_limit"]
+        config = {**_CONFIG, "memory_limit": memory, "temp_directory": str(spill)}
+        connection = duckdb.connect(":memory:", config=config)
         try:
             connection.execute(f"SET allowed_paths = [{_allowed(located.real)}]")
             for setting in _SEAL:

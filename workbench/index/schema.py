@@ -19,7 +19,7 @@ STORAGE_VERSION = "v1.2.0"
 SCHEMA_VERSION = 1
 """Of the tables below. A file with a newer one is refused by name."""
 
-ROW_GROUP_SIZE = 16_384
+ROW_GROUP_SIZE = 8_192
 """Rows that DuckDB compresses and writes together. With its own 122,880, one row group of long vectors does not fit
 into the memory that a session may use, and a big batch fails; with this it is bounded and as fast."""
 

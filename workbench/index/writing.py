@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _ROWS = 2_048
 _VECTOR_BYTES = 16 * 2**20
 _TEXT_BYTES = 16 * 2**20
+_COMMIT = "COMMIT"
 _INCOMING = "workbench_incoming"
 
 _SETTERS = {
@@ -54,6 +55,11 @@ _SETTERS = {
     "expires_ms": "CASE WHEN expires THEN expires_ms END",
     "updated_ms": "$now",
 }
+# The driver takes a NaN within an array for a missing element; there are no missing ones among these.
+_VECTOR = (
+    "CASE WHEN has_nan THEN list_transform(embedding, lambda x: coalesce(x, 'nan'::FLOAT))::FLOAT[{dims}]"
+    " WHEN has_vector THEN embedding::FLOAT[{dims}] END"
+)
 _FIXED = ("seq", "id", "created_ms")
 
 
@@ -96,7 +102,7 @@ def transaction(cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
         cursor.execute("BEGIN TRANSACTION")
         yield
         committing = True
-        cursor.execute("COMMIT")
+        cursor.execute(_COMMIT)
     except BaseException as error:
         # The database has rolled back by itself when the commit failed, and then there is no transaction to end.
         with contextlib.suppress(duckdb.Error):
@@ -181,6 +187,7 @@ class BatchWriter:
                 "expires": np.bool_,
                 "expires_ms": np.int64,
                 "has_vector": np.bool_,
+                "has_nan": np.bool_,
             }.items()
         }
         self._matrix = np.empty((0, 0), np.float32)
@@ -216,9 +223,7 @@ class BatchWriter:
             return
         setters = dict(_SETTERS)
         if self._target.column:
-            setters[EMBEDDING] = (
-                f"CASE WHEN has_vector THEN {EMBEDDING}::FLOAT[{self._dims}] END" if self._dims else "NULL"
-            )
+            setters[EMBEDDING] = _VECTOR.format(dims=self._dims) if self._dims else "NULL"
         fixed = {"seq": "seq", "id": "id::VARCHAR", "created_ms": "$now"}
         names = ", ".join([*fixed, *setters])
         values = ", ".join([*fixed.values(), *setters.values()])
@@ -321,8 +326,10 @@ class BatchWriter:
         columns["expires"][slot] = entry.expires_ms is not None
         columns["expires_ms"][slot] = entry.expires_ms or 0
         columns["has_vector"][slot] = entry.vector is not None
+        columns["has_nan"][slot] = False
         if entry.vector is not None:
             self._matrix[slot] = entry.vector
+            columns["has_nan"][slot] = np.isnan(entry.vector).any()
         self._text_bytes += entry.byte_count + len(entry.metadata or "")
 
 
