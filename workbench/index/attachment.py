@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 
 import duckdb
 
 from workbench.index import leases, refusals, sniffing
+from workbench.index.blocks import Blocks
 from workbench.index.job import Cancelled, Job
-from workbench.index.running_query import RunningQuery
 from workbench.index.stamp import Stamp
-
-_CLOSE_SECONDS = 1.0
 
 
 class Attachment:
@@ -28,9 +26,8 @@ class Attachment:
         self.path = os.fsdecode(os.fspath(path))
         self._absolute = os.path.abspath(self.path)
         self._read_only = read_only
-        self._lock = threading.Condition()
-        self._live: dict[RunningQuery[duckdb.DuckDBPyConnection], int] = {}
-        self._closed = False
+        self._lock = threading.Lock()
+        self._blocks = Blocks[duckdb.DuckDBPyConnection]()
         located = sniffing.locate(self.path)
         self._lease = leases.borrow(located.key)
         try:
@@ -49,56 +46,48 @@ class Attachment:
     def cursor(self, job: Job | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         """Lend a cursor to the calling thread; nothing fetched from it may be used after the block.
 
-        Raises SourceError when the file is locked, gone, or found damaged by the query (other errors of a query pass
-        as they are), Cancelled when ``job`` is cancelled or this handle is closed meanwhile.
+        Raises SourceError when the file is locked, gone, or found damaged by the query, Cancelled when ``job`` is
+        cancelled or this handle is closed meanwhile. Errors in the statement pass as they are; for a handle that
+        writes, all errors of the query do.
         """
-        lease, connection = self._enter()
-        try:
-            query = RunningQuery(connection.cursor())
+        with self._blocks.begin() as block, self._leased() as connection:
             try:
-                with self._running(query), job.watching(query) if job else nullcontext():
-                    yield query.handle
+                with block.using(connection.cursor(), job) as cursor:
+                    yield cursor
             except duckdb.Error as error:
-                if query.interrupted:
+                if block.interrupted:
                     raise Cancelled from None
                 if refusals.concerns_the_file(error) and self._read_only:
                     raise refusals.translate(error, self.path) from error
                 raise
-            finally:
-                query.close()
-        finally:
-            lease.leave()
 
-    def hold(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def hold(self) -> Iterator[None]:
         """Keep the lease for the length of the block: no other program can write, all answers are of one moment."""
-        return self._hold()
+        with self._leased():
+            yield
 
     def held(self) -> bool:
         """Whether other programs are shut out at this moment."""
-        return not self._closed and self._lease.attached
+        return not self._blocks.closed and self._lease.attached
 
     def changed(self) -> bool:
         """Whether the file, or the .wal beside it, is another than when this handle was opened.
 
         False for a handle that writes: no other program could.
         """
-        if self._closed or not self._read_only:
+        if self._blocks.closed or not self._read_only:
             return False
         return _stamp(os.path.realpath(self._absolute)) != self._stamp
 
     def close(self) -> None:
         """Interrupt this handle's queries and give up its share. Safe to call twice, and from any thread."""
+        if not self._blocks.close():
+            return
         with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            for query in self._live:
-                query.interrupt()
-            if threading.get_ident() not in self._live.values():
-                self._lock.wait_for(lambda: not self._live, _CLOSE_SECONDS)
-        if not self._read_only:
-            self._lease.remove_writer()
-        leases.give_back(self._lease)
+            if not self._read_only:
+                self._lease.remove_writer()
+            leases.give_back(self._lease)
 
     def __enter__(self) -> Attachment:
         return self
@@ -106,37 +95,22 @@ class Attachment:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _enter(self) -> tuple[leases.Lease, duckdb.DuckDBPyConnection]:
+    @contextmanager
+    def _leased(self) -> Iterator[duckdb.DuckDBPyConnection]:
         with self._lock:
-            if self._closed:
+            if self._blocks.closed:
                 raise Cancelled
             located = sniffing.locate(self._absolute, shown=self.path)
             if self._read_only and located.key != self._lease.key:
                 # Another file took the place of this one: it is read under its own lease, and changed() says so.
                 replaced, self._lease = self._lease, leases.borrow(located.key)
                 leases.give_back(replaced)
-            return self._lease, self._lease.enter(located)
-
-    @contextmanager
-    def _hold(self) -> Iterator[None]:
-        lease, _ = self._enter()
+            lease = self._lease
+            connection = lease.enter(located)
         try:
-            yield
+            yield connection
         finally:
             lease.leave()
-
-    @contextmanager
-    def _running(self, query: RunningQuery[duckdb.DuckDBPyConnection]) -> Iterator[None]:
-        with self._lock:
-            if self._closed:
-                raise Cancelled
-            self._live[query] = threading.get_ident()
-        try:
-            yield
-        finally:
-            with self._lock:
-                del self._live[query]
-                self._lock.notify_all()
 
 
 def _stamp(real: str) -> Stamp | None:

@@ -47,7 +47,7 @@ def concerns_the_file(error: duckdb.Error) -> bool:
     return isinstance(error, _FILE_ERRORS) or type(error) is duckdb.Error
 
 
-def concerns_a_sqlite_file(error: sqlite3.DatabaseError) -> bool:
+def concerns_a_sqlite_file(error: sqlite3.Error) -> bool:
     """Whether an error raised by a query says something about the file, and not about the query."""
     return any(words in str(error) for words in _SQLITE_FILE_ERRORS)
 

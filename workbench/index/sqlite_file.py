@@ -9,21 +9,20 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from workbench.index import private_folder, refusals, sniffing
+from workbench.index.blocks import Blocks
 from workbench.index.job import Cancelled, Job
 from workbench.index.model import Problem, SourceError
-from workbench.index.running_query import RunningQuery
 from workbench.index.sniffing import Located
 from workbench.index.stamp import Stamp
 
 TRIES = 3
 _LOGS = ("-wal", "-journal")
-_CLOSE_SECONDS = 1.0
 _SETTLE_SECONDS = 0.02
 _BLOCK = 1024 * 1024
 _LONGEST_VALUE = 64 * 1024 * 1024
@@ -70,9 +69,8 @@ class SqliteFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fsdecode(os.fspath(path))
         self._absolute = os.path.abspath(self.path)
-        self._lock = threading.Condition()
-        self._live: dict[RunningQuery[sqlite3.Connection], int] = {}
-        self._closed = False
+        self._lock = threading.Lock()
+        self._blocks = Blocks[sqlite3.Connection]()
         self._snapshot = self._take()
         self._stamp = self._snapshot.stamp
 
@@ -89,25 +87,26 @@ class SqliteFile:
         Raises SourceError being-written when the file was written meanwhile (what was read is then not to be used),
         or what is found wrong by the query; Cancelled when ``job`` is cancelled or this handle is closed meanwhile.
         """
-        snapshot = self._current()
-        query = RunningQuery(self._connect(snapshot))
-        try:
-            with self._running(query), job.watching(query) if job else nullcontext():
-                yield query.handle
-        except sqlite3.Error as error:
-            if query.interrupted:
-                raise Cancelled from None
+        with self._blocks.begin() as block:
+            snapshot = self._current()
+            try:
+                with block.using(self._connect(snapshot), job) as connection:
+                    yield connection
+            except sqlite3.Error as error:
+                if block.interrupted:
+                    raise Cancelled from None
+                self._check_unchanged(snapshot)
+                if refusals.concerns_a_sqlite_file(error):
+                    raise refusals.translate(error, self.path) from error
+                raise
             self._check_unchanged(snapshot)
-            if isinstance(error, sqlite3.DatabaseError) and refusals.concerns_a_sqlite_file(error):
-                raise refusals.translate(error, self.path) from error
-            raise
-        finally:
-            query.close()
-        self._check_unchanged(snapshot)
 
-    def hold(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def hold(self) -> Iterator[None]:
         """All answers in the block are of one moment: SourceError being-written at its end, if the file changed."""
-        return self._hold()
+        snapshot = self._current()
+        yield
+        self._check_unchanged(snapshot)
 
     def held(self) -> bool:
         """Return False: reading SQLite shuts nobody out."""
@@ -115,19 +114,13 @@ class SqliteFile:
 
     def changed(self) -> bool:
         """Whether the file, or a log beside it, is another than when this handle was opened."""
-        return not self._closed and _stamp(os.path.realpath(self._absolute)) != self._stamp
+        return not self._blocks.closed and _stamp(os.path.realpath(self._absolute)) != self._stamp
 
     def close(self) -> None:
         """Interrupt this handle's queries and remove the copy, if there is one. Safe to call twice."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            for query in self._live:
-                query.interrupt()
-            if threading.get_ident() not in self._live.values():
-                self._lock.wait_for(lambda: not self._live, _CLOSE_SECONDS)
-        _discard(self._snapshot)
+        if self._blocks.close():
+            with self._lock:
+                _discard(self._snapshot)
 
     def __enter__(self) -> SqliteFile:
         return self
@@ -135,29 +128,10 @@ class SqliteFile:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    @contextmanager
-    def _hold(self) -> Iterator[None]:
-        snapshot = self._current()
-        yield
-        self._check_unchanged(snapshot)
-
-    @contextmanager
-    def _running(self, query: RunningQuery[sqlite3.Connection]) -> Iterator[None]:
-        with self._lock:
-            if self._closed:
-                raise Cancelled
-            self._live[query] = threading.get_ident()
-        try:
-            yield
-        finally:
-            with self._lock:
-                del self._live[query]
-                self._lock.notify_all()
-
     def _current(self) -> _Snapshot:
         """Return what is read; a file that was written since is looked at again, a copy stays what it is."""
         with self._lock:
-            if self._closed:
+            if self._blocks.closed:
                 raise Cancelled
             if self._snapshot.folder is None and self._stamp_now() != self._snapshot.stamp:
                 self._snapshot = self._take()
