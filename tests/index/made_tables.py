@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from workbench.index.opening import attach
 from workbench.index.table import DuckDBNamespace
 
 
-def make_file(path: Path, *statements: str, rows: dict[str, Sequence[Sequence[Any]]] | None = None) -> Path:
+def make_file(path: Path, *statements: str, rows: Mapping[str, Sequence[Sequence[Any]]] | None = None) -> Path:
     """Run statements on a new file, then insert rows by table."""
     with duckdb.connect(str(path)) as connection:
         for statement in statements:

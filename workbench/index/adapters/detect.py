@@ -111,7 +111,7 @@ def _look(cursor: duckdb.DuckDBPyConnection, table: Table) -> _Looked:
 
 
 def _hidden_rows(table: Table) -> list[str]:
-    """A column named like DuckDB's row number takes its place, and rows cannot be told apart any more."""
+    """Say so when a column named like the row number takes its place: rows cannot be told apart then."""
     if not any(column.vector_type for column in table.columns):
         return []
     return [f"table {table.shown}: its own column rowid hides the number of each row, so it is not readable yet"]

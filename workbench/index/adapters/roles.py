@@ -149,17 +149,22 @@ def _find_model(
         if column.type == "VARCHAR" and column.name != id:
             values = [value.start for value in sample.texts.get(column.name, ())]
             return column.name, _kind(values), None
-    for column in table.columns:
-        if column.type != "VARCHAR" or column.name == id:
-            continue
+    guesses: list[tuple[bool, int, int, str]] = []
+    for place, column in enumerate(table.columns):
         values = [value.start for value in sample.texts.get(column.name, ())]
-        distinct = set(values)
-        if len(values) < 2 or len(distinct) > _LOW_CARDINALITY or not _single_words(values):
+        distinct = {value for value in values if value not in ("", "?")}
+        few = 0 < len(distinct) <= _LOW_CARDINALITY and len(values) > 1 and _single_words(values)
+        if column.type != "VARCHAR" or column.name == id or not few:
             continue
-        if _kind(values) is ModelColumn.FINGERPRINT or _names_models(distinct, known_model):
-            note = f"column {column.name} is taken for the embedding model's name: its values look like such"
-            return column.name, _kind(values), note
-    return None, ModelColumn.MODEL_ID, None
+        fingerprints = _kind(values) is ModelColumn.FINGERPRINT
+        if fingerprints or all(known_model(value) or _looks_like_model(value) for value in distinct):
+            # A column of providers can look like one of models (voyage-ai beside voyage-code-3): the longer wins.
+            guesses.append((fingerprints, sum(map(len, distinct)) // len(distinct), -place, column.name))
+    if not guesses:
+        return None, ModelColumn.MODEL_ID, None
+    fingerprints, _, _, name = max(guesses)
+    note = f"column {name} is taken for the embedding model's name: its values look like such"
+    return name, ModelColumn.FINGERPRINT if fingerprints else ModelColumn.MODEL_ID, note
 
 
 def _kind(values: Sequence[str]) -> ModelColumn:
@@ -168,11 +173,9 @@ def _kind(values: Sequence[str]) -> ModelColumn:
     return ModelColumn.FINGERPRINT if said and matching >= _MOST * len(said) else ModelColumn.MODEL_ID
 
 
-def _names_models(values: set[str], known_model: Callable[[str], bool]) -> bool:
-    said = [value for value in values if value and value != "?"]
-    return bool(said) and all(
-        len(value) <= 200 and (known_model(value) or _FAMILIES.search(value) is not None) for value in said
-    )
+def _looks_like_model(value: str) -> bool:
+    """Whether a word names a family of models and a version or size of it; a bare word is rather a provider."""
+    return _FAMILIES.search(value) is not None and re.search(r"[-:/_0-9]", value) is not None
 
 
 def _find_text(table: Table, sample: Sample, taken: set[str]) -> tuple[str | None, str | None]:
