@@ -37,7 +37,7 @@ _READABLE = [
 
 @pytest.fixture(autouse=True)
 def _logging_as_it_was() -> Iterator[None]:
-    """A run in this process sends the package's log to a file; the tests after it want it back."""
+    """Give the log back to the tests that follow: a run in this process sends it to a file."""
     logger = logging.getLogger("workbench")
     handlers, propagate = list(logger.handlers), logger.propagate
     yield
