@@ -93,7 +93,6 @@ def test_vectors_of_twelve_thousand_elements_are_written_and_replaced(tmp_path: 
         [np.float32(1), 2],
         np.ma.masked_array([1.0, 2.0], mask=[False, False]),
     ],
-    ids=repr,
 )
 def test_every_kind_of_number_list_is_a_vector(vector: ArrayLike) -> None:
     assert prepare(Entry("a", "x", vector)).vector == pytest.approx([1, 2])
@@ -128,7 +127,6 @@ def test_what_is_beyond_float32_becomes_infinite(vector: list[float]) -> None:
         (Entry("a", "x", ttl="soon"), "the ttl of entry 'a'"),  # type: ignore[arg-type]
         (Entry("\x1b[31m", "\ud800"), r"the text of entry '\x1b[31m'"),
     ],
-    ids=repr,
 )
 def test_what_is_no_text_or_no_time_is_refused_and_named(entry: Entry, named: str) -> None:
     assert named in sentence(entry)
