@@ -340,7 +340,7 @@ class TestInOneProcess:
             "with a.cursor() as c: c.execute('select 1').fetchall()",
             str(index),
         )
-        assert time.monotonic() - started < 8
+        assert time.monotonic() - started < 30
 
 
 _SPILL = """
@@ -364,7 +364,7 @@ class TestAKillInTheMiddleOfAScan:
         env = {"XDG_CACHE_HOME": str(folders["cache"]), "TMPDIR": str(folders["tmp"]), "PYTHONPATH": ROOT}
         with Program(_SPILL, str(index), env=env, cwd=folders["cwd"]) as program:
             assert program.line() == "scanning"
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while not list(folders["cache"].rglob("duckdb_temp*")):
                 assert time.monotonic() < deadline, "the scan never spilled"
                 time.sleep(0.02)

@@ -148,9 +148,7 @@ def _check_duckdb(located: Located, head: bytes) -> None:
 
 
 def _unnameable(shown: str, why: str) -> SourceError:
-    return SourceError(
-        Problem.NOT_READABLE_YET, f"{shown} {why}; rename the file or its folder", container="duckdb"
-    )
+    return SourceError(Problem.NOT_READABLE_YET, f"{shown} {why}; rename the file or its folder", container="duckdb")
 
 
 def _has_stray_bytes(name: str) -> bool:
