@@ -52,14 +52,14 @@ def sentence(entry: Entry) -> str:
     return words
 
 
-@pytest.mark.parametrize("vector", MISSING, ids=repr)
+@pytest.mark.parametrize("vector", MISSING)
 def test_a_missing_element_is_refused_by_the_id_of_its_entry(vector: ArrayLike) -> None:
     words = sentence(Entry("guide.md#4", "x", vector))
     assert "guide.md#4" in words
     assert "missing (NULL)" in words
 
 
-@pytest.mark.parametrize("vector", NO_VECTOR, ids=repr)
+@pytest.mark.parametrize("vector", NO_VECTOR)
 def test_what_is_no_flat_list_of_numbers_is_refused_by_the_id_of_its_entry(vector: ArrayLike) -> None:
     assert "guide.md#4" in sentence(Entry("guide.md#4", "x", vector))
 
