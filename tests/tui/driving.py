@@ -60,7 +60,7 @@ class Driver:
 
     async def until_read(self) -> None:
         """Wait until nothing is being read."""
-        await self.until(lambda: not self.main.session.reading)
+        await self.until(lambda: self.main.settled)
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
@@ -77,6 +77,13 @@ class Driver:
         """What stands on the terminal, row by row."""
         strips = self.app.screen._compositor.render_strips()
         return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+    def tree_row(self, name: str) -> str:
+        """Give the row of the tree with this name, as it stands on the screen."""
+        place = next(place for place, row in enumerate(self.tree.rows) if row.name == name)
+        region = self.tree.region
+        row = self.text.splitlines()[region.y + place - self.tree.scroll_offset.y]
+        return row[: region.width]
 
     def row(self, containing: str) -> str:
         """Give the first row below the header with a text in it."""
@@ -101,6 +108,5 @@ async def driven(
     async with app.run_test(size=size) as pilot:
         driver = Driver(app, pilot)
         if read and given:
-            await driver.until(lambda: bool(driver.main.session.opened.roots))
             await driver.until_read()
         yield driver

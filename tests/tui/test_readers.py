@@ -20,7 +20,7 @@ async def test_what_is_being_read_shows_how_far_it_is_and_the_rest_can_be_read_a
     async with driven(scenes.loading(gate), read=False) as app:
         await app.until(lambda: "41 %" in app.text)
         assert "1 source being read" in app.text
-        assert "≠ mixed" in app.row("legacy-faq")
+        assert "≠ mixed" in app.tree_row("legacy-faq")
         await app.go_to("changelog")
         assert "412 of 1,004 rows" in app.text
         gate.set()
@@ -36,7 +36,7 @@ async def test_escape_stops_a_reading_and_r_begins_it_again() -> None:
         await app.go_to("changelog")
         await app.press("escape")
         await app.until_read()
-        assert "stopped" in app.row("changelog")
+        assert "stopped" in app.tree_row("changelog")
         assert app.source("index.duckdb").status is Status.STOPPED
         source = reader.paths["support/index.duckdb"]
         assert isinstance(source, FakeSource)
@@ -86,17 +86,17 @@ async def test_a_namespace_that_fails_says_why_and_its_neighbours_are_read() -> 
         "x.duckdb", (FakeNamespace("broken", fails=RuntimeError("the block is torn")), FakeNamespace("fine"))
     )
     async with driven(FakeReader({"x.duckdb": source})) as app:
-        assert "failed" in app.row("broken")
+        assert "failed" in app.tree_row("broken")
         await app.go_to("broken")
         assert "RuntimeError: the block is torn" in app.text
-        assert "2 unnamed" in app.row("fine")
+        assert "2 unnamed" in app.tree_row("fine")
 
 
 async def test_a_file_that_breaks_while_it_is_read_becomes_unreadable() -> None:
     error = SourceError(Problem.DAMAGED, "x.duckdb is damaged", container="duckdb")
     source = FakeSource("x.duckdb", (FakeNamespace("broken", fails=error),))
     async with driven(FakeReader({"x.duckdb": source})) as app:
-        assert "damaged" in app.row("✗ x.duckdb")
+        assert "damaged" in app.tree_row("x.duckdb")
         assert "x.duckdb is damaged" in app.text
         await app.until(source.closed.is_set)
 
@@ -106,7 +106,7 @@ async def test_a_locked_file_that_is_waited_for_opens_by_itself() -> None:
     async with driven(FakeReader(paths)) as app:
         assert "pid 48213" in app.text
         await app.press("w")
-        assert "waiting" in app.row("archive.duckdb")
+        assert "waiting" in app.tree_row("archive.duckdb")
         paths["support/archive.duckdb"] = FakeSource("support/archive.duckdb", (FakeNamespace("freed"),))
         app.main.session.look_again()
         await app.until_read()

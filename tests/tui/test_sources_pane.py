@@ -10,18 +10,18 @@ from workbench.tui.session import FOLDER_CAP
 
 async def test_every_row_says_what_is_worst_about_it() -> None:
     async with driven(scenes.loaded()) as app:
-        assert "locked" in app.row("archive.duckdb")
-        assert "≠ mixed" in app.row("legacy-faq")
-        assert "8,214 ✂ 456" in app.row("! handbook")
+        assert "locked" in app.tree_row("archive.duckdb")
+        assert "≠ mixed" in app.tree_row("legacy-faq")
+        assert "8,214 ✂ 456" in app.tree_row("handbook")
         assert "✓ changelog" in app.text
-        assert "0 empty" in app.row("drafts")
-        assert "2 NaN" in app.row("! embeddings")
+        assert "0 empty" in app.tree_row("drafts")
+        assert "2 NaN" in app.tree_row("embeddings")
 
 
 async def test_the_incoming_verdict_stands_on_every_namespace() -> None:
     async with driven(scenes.loaded(), incoming=scenes.LARGE) as app:
         assert "✗ changelog" in app.text
-        assert "dims" in app.row("✗ changelog")
+        assert "dims" in app.tree_row("changelog")
         assert "✗ handbook" in app.text
 
 
@@ -36,10 +36,17 @@ async def test_s_puts_the_worst_first_and_back() -> None:
     async with driven(scenes.loaded()) as app:
         given = [row.name for row in app.tree.rows]
         await app.press("s")
-        assert [row.name for row in app.tree.rows] == [
-            *("archive.duckdb", "index.duckdb", "legacy-faq", "handbook", "changelog", "drafts"),
-            *("tickets.db", "embeddings"),
-        ]
+        names = (
+            "index.duckdb",
+            "legacy-faq",
+            "handbook",
+            "changelog",
+            "drafts",
+            "archive.duckdb",
+            "tickets.db",
+            "embeddings",
+        )
+        assert tuple(row.name for row in app.tree.rows) == names
         assert "worst first" in app.text
         await app.press("s")
         assert [row.name for row in app.tree.rows] == given
@@ -69,8 +76,8 @@ async def test_left_closes_a_source_and_right_opens_it() -> None:
         assert app.tree.rows[app.tree.cursor].name == "index.duckdb"
         await app.press("h")
         assert "handbook" not in [row.name for row in app.tree.rows]
-        assert "▸" in app.row("index.duckdb")
-        assert "≠ mixed" in app.row("✗ index.duckdb")
+        assert "▸" in app.tree_row("index.duckdb")
+        assert "≠ mixed" in app.tree_row("index.duckdb")
         await app.press("l")
         assert "handbook" in [row.name for row in app.tree.rows]
 
@@ -89,7 +96,7 @@ async def test_a_folder_lists_its_sources_closed_and_counts_the_rest() -> None:
     reader = FakeReader({**inside, "all": tuple(inside)}, skipped=3)
     async with driven(reader, paths=("all",)) as app:
         assert [row.name for row in app.tree.rows] == ["all/", "one.duckdb", "two.duckdb"]
-        assert "2 files" in app.row("▾ all/")
+        assert "2 files" in app.tree_row("all/")
         assert "3 files are no source and left out." in app.text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Coroutine, Iterable
 from typing import Any, ClassVar
 
@@ -31,6 +32,9 @@ from workbench.tui.widgets.sources import Heading, SourcesPane, SourcesTree
 LOOK_SECONDS = 1.0
 """How often leases are looked at, and locked files that are waited for are tried again."""
 
+REDRAW_SECONDS = 0.04
+"""Answers of readers are drawn at most this often; what the user does is drawn at once."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -45,17 +49,19 @@ class MainScreen(Screen[None]):
         self, paths: Iterable[str], reader: Reader, incoming: Fingerprint | None = None, namespace: str | None = None
     ) -> None:
         super().__init__()
-        self._paths = tuple(paths)
+        self.given = tuple(paths)
         self.session = Session(
             reader,
             run=self._run_reader,
             tell=self.post_message,
-            changed=self._update,
+            changed=self._update_soon,
             incoming=incoming,
         )
         self._wanted = namespace
         self._worst_first = False
         self._shown: Node | None = None
+        self._update_due = False
+        self._updated = 0.0
 
     def compose(self) -> ComposeResult:
         """Header, sources and detail, footer."""
@@ -69,7 +75,7 @@ class MainScreen(Screen[None]):
         """Show the frame, then begin to read."""
         self._tree.focus()
         self._update()
-        self.call_after_refresh(self.session.open_paths, self._paths)
+        self.call_after_refresh(self.session.open_paths, self.given)
         self.set_interval(LOOK_SECONDS, self.session.look_again)
 
     def on_unmount(self) -> None:
@@ -115,8 +121,25 @@ class MainScreen(Screen[None]):
     def _signs(self) -> Signs:
         return look_of(self)[1]
 
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is being read and everything is shown as it is."""
+        return bool(self.session.opened.roots or not self.given) and not self.session.reading and not self._update_due
+
+    def _update_soon(self) -> None:
+        """Show everything as it is now, at once or, while answers pour in, at most so often."""
+        if self._update_due:
+            return
+        wait = self._updated + REDRAW_SECONDS - time.monotonic()
+        if wait <= 0:
+            self._update()
+        else:
+            self._update_due = True
+            self.set_timer(wait, self._update)
+
     def _update(self) -> None:
         """Show everything as it is now."""
+        self._update_due, self._updated = False, time.monotonic()
         if not self.is_mounted:
             return
         self.set_class(self.session.opened.nothing, "-nothing")
