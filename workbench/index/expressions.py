@@ -11,6 +11,9 @@ from workbench.index.sql import qualified, quoted, utf16_length
 MISSING = -1.0
 """What ``n`` is for a NULL or empty vector; NaN stands for a non-finite one."""
 
+MAX_MODEL_CHARS = 1_000
+"""How much is read of what a row names as its embedder."""
+
 ROW = "rowid"
 """DuckDB's own row number: what scans are cut by, and the identity of a row while a file is attached."""
 
@@ -51,7 +54,7 @@ class Expressions:
     @property
     def model(self) -> str:
         """What the row names as its embedder, as text."""
-        return self.optional(self.mapping.model)
+        return f"left({self.optional(self.mapping.model)}, {MAX_MODEL_CHARS})"
 
     def optional(self, column: str | None) -> str:
         """Return a column as text, NULL where the mapping has none."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from workbench.index.mapping import TableMapping
 
 _FETCH = 64
+_FETCH_NUMBERS = 1 << 18
 
 
 def declared_dims(mapping: TableMapping) -> int | None:
@@ -191,11 +192,12 @@ def find_unusable(
         sql = Expressions(mapping)
         found = cursor.execute(f"SELECT {sql.id} FROM {sql.table} ORDER BY {sql.order} LIMIT {int(limit)}").fetchall()
         return tuple(UnusableRow(id, Unusable.MISSING, "no vector") for (id,) in found)
+    block = max(1, min(_FETCH, _FETCH_NUMBERS // (dims or 1)))
     for keys in _unusable_keys(cursor, mapping, dims, job):
-        for start in range(0, keys.size, _FETCH):
+        for start in range(0, keys.size, block):
             if len(rows) >= limit and mapping.order == ROW:
                 break
-            rows += _described(cursor, mapping, dims, keys[start : start + _FETCH])
+            rows += _described(cursor, mapping, dims, keys[start : start + block])
         rows = sorted(rows, key=lambda row: row[0])[:limit]
         if len(rows) >= limit and mapping.order == ROW:
             break
@@ -217,20 +219,25 @@ def _described(
 ) -> list[tuple[int, UnusableRow]]:
     sql = Expressions(mapping)
     found = cursor.execute(
-        f"SELECT {sql.order}, {sql.id}, {sql.vector}::DOUBLE[] FROM {sql.table}"
+        f"SELECT {sql.order}, {sql.id}, {sql.length}, {sql.vector} IS NULL,"
+        # Only vectors of the right length are looked into: others can be of any size.
+        f" CASE WHEN {sql.length} = {dims or 0} THEN {sql.vector}::DOUBLE[] END FROM {sql.table}"
         f" WHERE {ROW} IN (SELECT unnest(?::BIGINT[]))",
         [keys.tolist()],
     ).fetchall()
-    return [(key, UnusableRow(id, *_reason(vector, dims))) for key, id, vector in found]
+    rows = []
+    for key, id, length, absent, vector in found:
+        if not length:
+            reason, detail = Unusable.MISSING, "no vector" if absent else "an empty vector"
+        elif length != dims:
+            reason, detail = Unusable.WRONG_DIMS, f"{length} numbers instead of {dims}"
+        else:
+            reason, detail = _bad_elements(vector)
+        rows.append((key, UnusableRow(id, reason, detail)))
+    return rows
 
 
-def _reason(vector: list[float | None] | None, dims: int | None) -> tuple[Unusable, str]:
-    if vector is None:
-        return Unusable.MISSING, "no vector"
-    if not vector:
-        return Unusable.MISSING, "an empty vector"
-    if len(vector) != dims:
-        return Unusable.WRONG_DIMS, f"{len(vector)} numbers instead of {dims}"
+def _bad_elements(vector: list[float | None]) -> tuple[Unusable, str]:
     bad = [place for place, value in enumerate(vector) if value is None or not math.isfinite(value)]
     if not bad:
         return Unusable.ZERO, f"all {len(vector)} elements are 0"

@@ -127,12 +127,14 @@ def read_vector(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, id: st
     if mapping.vector is None:
         return None
     sql = Expressions(mapping)
-    row = cursor.execute(
-        f"SELECT {sql.vector}::DOUBLE[] FROM {sql.table} WHERE {sql.id} = ? ORDER BY {sql.order} LIMIT 1", [id]
-    ).fetchone()
-    if row is None or not row[0]:
+    found = cursor.execute(
+        f"SELECT {sql.vector}::DOUBLE[] AS v FROM {sql.table} WHERE {sql.length} > 0 AND {sql.order} = "
+        f"(SELECT min({sql.order}) FROM {sql.table} WHERE {sql.id} = ?)",
+        [id],
+    ).fetchnumpy()["v"]
+    if not len(found):
         return None
-    return np.array([np.nan if value is None else value for value in row[0]], dtype=np.float64)
+    return np.ma.filled(np.ma.asarray(found[0], dtype=np.float64), np.nan)
 
 
 def _norm(vector: NDArray[np.float64]) -> float | None:

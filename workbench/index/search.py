@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _ALWAYS = 2.0
 """The rough score of a usable row whose inner product float32 cannot hold: no cosine reaches it, so it is rescored."""
 
-_FETCH = 512
+_FETCH_ROWS = 512
+_FETCH_NUMBERS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +207,14 @@ def _rescored(
     """Score candidates in double precision; memory is bounded by ``k`` and one block of vectors."""
     sql = Expressions(mapping)
     best: list[_Scored] = []
-    for start in range(0, keys.size, _FETCH):
+    block = max(1, min(_FETCH_ROWS, _FETCH_NUMBERS // unit.size))
+    for start in range(0, keys.size, block):
         if job is not None:
             job.checkpoint()
         found = cursor.execute(
             f"SELECT {ROW} AS k, {sql.id} AS id, {sql.vector}::DOUBLE[] AS v FROM {sql.table}"
             f" WHERE {ROW} IN (SELECT unnest(?::BIGINT[]))",
-            [keys[start : start + _FETCH].tolist()],
+            [keys[start : start + block].tolist()],
         ).fetchnumpy()
         rows = zip(found["k"].tolist(), found["id"].tolist(), found["v"], strict=True)
         best = heapq.nsmallest(

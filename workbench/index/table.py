@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from workbench.index.model import Chunk, ChunkLength, ChunkRow, SearchResult, UnusableRow, VectorHealth
 
 
+MAX_FINGERPRINTS = 10_000
+"""A column with more values than that names no models, and must not fill the memory."""
+
+
 class Attached(Protocol):
     """What a namespace needs of an opened file (index/attachment.py)."""
 
@@ -104,7 +108,7 @@ class DuckDBNamespace:
             return int(row[0]) if row else 0
 
     def fingerprints(self, job: Job | None = None) -> tuple[FingerprintCount, ...]:
-        """Count what the vectors say, most frequent first."""
+        """Count what the vectors say, most frequent first, at most MAX_FINGERPRINTS."""
         if self.mapping.vector is None:
             return ()
         sql = Expressions(self.mapping)
@@ -113,11 +117,10 @@ class DuckDBNamespace:
             cursor.execute(
                 # Rows without a vector are dropped here and not there: a filter would make DuckDB copy the vectors.
                 f"SELECT {sql.model}, {sql.length}, count(*) FROM {sql.table} GROUP BY ALL"
+                f" ORDER BY count(*) DESC LIMIT {MAX_FINGERPRINTS}"
             )
-            while rows := cursor.fetchmany(10_000):
-                for model, length, count in rows:
-                    if not length:
-                        continue
+            for model, length, count in cursor.fetchall():
+                if length:
                     said = row_fingerprint(self.mapping, model, length)
                     counts[said] = counts.get(said, 0) + count
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 MAX_LABELS = 1_000
 """Rows of a registry that are read; a table with more is no registry."""
 
-_FINGERPRINTS = ("embedder_fp", "fingerprint", "embedder_fingerprint", "embedding_fingerprint", "embedder", "model")
+_FINGERPRINTS = ("embedder_fp", "fingerprint", "embedder_fingerprint", "embedding_fingerprint")
+_MODELS = ("embedder", "embedding_model", "model")
+_DIMS = ("dims", "dim", "dimension", "dimensions")
 _CEILINGS = ("max_input_chars", "max_chunk_chars", "max_chars")
 _FINGERPRINT = re.compile(r"(.+)@([1-9][0-9]{0,5})", re.DOTALL)
 _MIN_PREFIX = 3
@@ -58,12 +60,17 @@ def find_registry(tables: Sequence[tuple[Table, Sample]]) -> Table | None:
     """Find the registry among the tables without vectors: by its name and columns, else by a column of fingerprints."""
     small = [(table, sample) for table, sample in tables if table.rows <= MAX_LABELS]
     for table, _ in small:
-        if table.column("namespace") and table.column(*_FINGERPRINTS):
+        if table.column("namespace") and _said_by_name(table):
             return table
     for table, sample in small:
         if _said_by_content(table, sample) is not None:
             return table
     return None
+
+
+def _said_by_name(table: Table) -> Column | None:
+    """Find the column of fingerprints, or one of model ids beside their lengths."""
+    return table.column(*_FINGERPRINTS) or (table.column(*_MODELS) if table.column(*_DIMS) else None)
 
 
 def _said_by_content(table: Table, sample: Sample) -> tuple[Column, Column] | None:
@@ -86,13 +93,13 @@ def _all_differ(sample: Sample, column: Column) -> bool:
 
 def read_labels(cursor: duckdb.DuckDBPyConnection, table: Table, sample: Sample) -> tuple[Label, ...]:
     """Read the rows of a registry."""
-    name, said = table.column("namespace"), table.column(*_FINGERPRINTS)
+    name, said = table.column("namespace"), _said_by_name(table)
     if name is None or said is None:
         by_content = _said_by_content(table, sample)
         if by_content is None:
             return ()
         name, said = by_content
-    numbers = [table.column("dims", "dim", "dimension", "dimensions"), table.column(*_CEILINGS)]
+    numbers = [table.column(*_DIMS), table.column(*_CEILINGS)]
     read = ", ".join("NULL" if column is None else f"TRY_CAST({quoted(column.name)} AS BIGINT)" for column in numbers)
     rows = cursor.execute(
         f"SELECT left({quoted(name.name)}::VARCHAR, 1000), left({quoted(said.name)}::VARCHAR, 1000), {read}"
