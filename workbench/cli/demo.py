@@ -16,14 +16,22 @@ _SUFFIXES = frozenset((".duckdb", ".db", ".sqlite"))
 
 
 def sample_folder() -> Path:
-    """Find the sample data: inside the installed package, else beside it in a checkout.
+    """Find the sample data: beside the package in a checkout, else where the installation put it.
 
     Raises click.ClickException when this installation came without it.
     """
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package / "_sample_data", package.parent / "sample_data"):
-        if folder.is_dir():
-            return folder
+    checkout = Path(__file__).resolve().parents[2] / "sample_data"
+    if checkout.is_dir():
+        return checkout
+    from importlib import metadata
+
+    try:
+        installed = metadata.files("vector-workbench") or []
+    except metadata.PackageNotFoundError:
+        installed = []
+    for file in installed:
+        if file.match("vector-workbench/sample_data/index.duckdb"):
+            return Path(file.locate()).resolve().parent
     raise click.ClickException("this installation came without the sample data; get it from the project's repository")
 
 
