@@ -51,7 +51,8 @@ class WorkbenchApp(ThemedApp):
         self.signs = ASCII if ascii_only else UNICODE
         for each in THEMES:
             self.register_theme(each)
-        self.theme = theme or os.environ.get("TEXTUAL_THEME") or DARK.name
+        wanted = theme or os.environ.get("TEXTUAL_THEME")
+        self.theme = wanted if wanted in self.available_themes else DARK.name
         self._main = MainScreen(paths, reader, incoming, namespace)
 
     def get_default_screen(self) -> MainScreen:
@@ -84,15 +85,20 @@ def run(
     theme: str | None = None,
     ascii_only: bool = False,
 ) -> int:
-    """Run until the user leaves, and give the exit code: 0, or 1 after a crash, whose details are in the log.
+    """Run until the user leaves, and give the exit code: 0, 1 after a crash, 2 for a theme that is not known.
+
+    After a crash the terminal is restored, one sentence says so, and the details are in the log.
 
     Readers are interrupted on the way out. Should one not stop within half a second, the process ends without it:
     its files were opened read-only, so nothing of the user's is lost.
     """
-    from workbench.tui.crash import log_native_crashes, say_crashed
+    from workbench.tui.crash import log_native_crashes, say, say_crashed
     from workbench.tui.reading import FileReader
     from workbench.tui.terminal import ambiguous_is_wide
 
+    if theme is not None and theme not in known_themes():
+        say(f"there is no theme named {theme}; there are {', '.join(known_themes())}")
+        return 2
     ascii_only = ascii_only or ambiguous_is_wide()
     with log_native_crashes():
         app = WorkbenchApp(

@@ -39,13 +39,18 @@ def log_native_crashes() -> Iterator[None]:
             faulthandler.disable()
 
 
+def say(sentence: str) -> None:
+    """Write a sentence on the terminal that the program does not draw on, or no longer, made inert."""
+    sys.stderr.write(f"workbench: {inert(sentence)}\n")
+
+
 def say_crashed(error: Exception) -> None:
-    """One sentence: what happened, that no file was touched, where the details are."""
+    """Say what happened, that no file was touched, and where the details are."""
     if not logging.getLogger("workbench").handlers:
         _append(error)
-    sys.stderr.write(
-        f"workbench stopped over an error that nobody foresaw ({type(error).__name__}); no file was changed. "
-        f"The details are in {inert(str(log_path()))}\n"
+    say(
+        f"stopped over an error that nobody foresaw ({type(error).__name__}); no file was changed, "
+        f"and the details are in {log_path()}"
     )
 
 

@@ -12,9 +12,9 @@ from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.pages.trouble import trouble_page
 from workbench.tui.pages.welcome import welcome
 from workbench.tui.signs import Signs
-from workbench.tui.state import Node, Opened, Source, Space, State, Status
+from workbench.tui.state import Node, Opened, Source, Space, Status
 from workbench.tui.tree import source_rows
-from workbench.tui.verdicts import TONES, sign_of
+from workbench.tui.verdicts import TONES, incoming_state, sign_of
 from workbench.tui.widgets.bars import Header
 
 
@@ -76,14 +76,7 @@ def header_at(opened: Opened, node: Node | None, incoming: Fingerprint | None, s
     verdict = space.report.incoming if space is not None and space.report is not None else None
     if verdict is None:
         return header
-    if verdict.conflict is not None:
-        state, word = State.BAD, "refused"
-    elif verdict.against is None:
-        state, word = State.EMPTY, "nothing to compare"
-    elif verdict.compared == "dims":
-        state, word = State.UNKNOWN, "unverified"
-    else:
-        state, word = State.OK, "compatible"
+    state, word = incoming_state(verdict)
     return replace(header, verdict=f"{sign_of(state, signs)} {word}", verdict_tone=TONES[state])
 
 

@@ -103,11 +103,11 @@ _TOKENS = {
     Tone.MUTED: "wb-muted",
     Tone.FAINT: "wb-faint",
     Tone.RULE: "wb-rule",
-    Tone.ACCENT: "primary",
+    Tone.ACCENT: "wb-accent",
     Tone.DATA: "wb-data",
-    Tone.OK: "success",
-    Tone.WARN: "warning",
-    Tone.ERROR: "error",
+    Tone.OK: "wb-ok",
+    Tone.WARN: "wb-warn",
+    Tone.ERROR: "wb-error",
     Tone.OK_FILL: "wb-ok-fill",
     Tone.WARN_FILL: "wb-warn-fill",
     Tone.ERROR_FILL: "wb-error-fill",
@@ -116,40 +116,107 @@ _TOKENS = {
 }
 
 _GROUNDS = {
-    Ground.CURSOR: "block-cursor-background",
-    Ground.CURSOR_BLURRED: "block-cursor-blurred-background",
-    Ground.BAD: "error-muted",
-    Ground.WARN: "warning-muted",
-    Ground.ACTION: "primary-muted",
+    Ground.CURSOR: "wb-cursor",
+    Ground.CURSOR_BLURRED: "wb-cursor-blurred",
+    Ground.BAD: "wb-bad-ground",
+    Ground.WARN: "wb-warn-ground",
+    Ground.ACTION: "wb-action-ground",
 }
 
 
+_SEMANTIC = {"wb-accent": "primary", "wb-ok": "success", "wb-warn": "warning", "wb-error": "error"}
+_LEGIBLE = 4.5
+"""The least contrast of coloured text on the background."""
+
+
 def own_variables(theme: Theme, variables: dict[str, str]) -> dict[str, str]:
-    """Give the ``wb-`` variables under any theme, given what the theme and its colour system generate."""
-    foreground, background = _colour(variables["foreground"]), _colour(variables["background"])
-    if theme.ansi:
-        derived = {
+    """Give the ``wb-`` variables under any theme, from what the theme and its colour system generate."""
+    if theme in THEMES:
+        derived = _of_our_own(variables)
+    elif theme.ansi:
+        derived = _of_ansi(variables)
+    else:
+        derived = _of_foreign(variables)
+    own = {**derived, **{name: value for name, value in theme.variables.items() if name.startswith("wb-")}}
+    for name, loud in (("wb-data-quiet", "wb-data"), ("wb-error-quiet", "wb-error-fill")):
+        own[name] = own[loud] if theme.ansi else _mix(variables["background"], own[loud], 0.5)
+    return own
+
+
+def _of_our_own(variables: dict[str, str]) -> dict[str, str]:
+    """Our themes name every colour; these are the same ones under the names that tones and grounds have."""
+    named = {name: variables[token] for name, token in _SEMANTIC.items()}
+    return named | {
+        "wb-cursor": variables["block-cursor-background"],
+        "wb-cursor-blurred": variables["block-cursor-blurred-background"],
+        "wb-bad-ground": variables["error-muted"],
+        "wb-warn-ground": variables["warning-muted"],
+        "wb-action-ground": variables["primary-muted"],
+    }
+
+
+def _of_ansi(variables: dict[str, str]) -> dict[str, str]:
+    """Take the sixteen colours of the terminal; its grounds are not used, see Palette."""
+    named = {name: variables[token] for name, token in _SEMANTIC.items()}
+    grounds = dict.fromkeys(_GROUNDS.values(), "ansi_default")
+    return (
+        named
+        | grounds
+        | {
             "wb-muted": "ansi_default",
             "wb-faint": "ansi_bright_black",
             "wb-rule": "ansi_bright_black",
             "wb-data": "ansi_blue",
+            "wb-ok-fill": variables["success"],
+            "wb-warn-fill": variables["warning"],
+            "wb-error-fill": variables["error"],
         }
-    else:
-        derived = {
-            "wb-muted": background.blend(foreground, 0.7, 1).hex,
-            "wb-faint": background.blend(foreground, 0.5, 1).hex,
-            "wb-rule": background.blend(foreground, 0.2, 1).hex,
-            "wb-data": variables["secondary"],
-        }
-    fills = {
+    )
+
+
+def _of_foreign(variables: dict[str, str]) -> dict[str, str]:
+    """Greys mixed from its foreground, tints from its colours, and its colours made legible as text."""
+    background, foreground = variables["background"], variables["foreground"]
+    named = {name: _legible(variables[token], background, foreground) for name, token in _SEMANTIC.items()}
+    return named | {
+        "wb-muted": _mix(background, foreground, 0.7),
+        "wb-faint": _mix(background, foreground, 0.5),
+        "wb-rule": _mix(background, foreground, 0.2),
+        "wb-data": variables["secondary"],
         "wb-ok-fill": variables["success"],
         "wb-warn-fill": variables["warning"],
         "wb-error-fill": variables["error"],
+        "wb-cursor": _mix(background, variables["primary"], 0.2),
+        "wb-cursor-blurred": _mix(background, foreground, 0.08),
+        "wb-bad-ground": _mix(background, variables["error"], 0.15),
+        "wb-warn-ground": _mix(background, variables["warning"], 0.15),
+        "wb-action-ground": _mix(background, variables["primary"], 0.12),
     }
-    own = {**derived, **fills, **{name: value for name, value in theme.variables.items() if name.startswith("wb-")}}
-    for name, loud in (("wb-data-quiet", "wb-data"), ("wb-error-quiet", "wb-error-fill")):
-        own[name] = own[loud] if theme.ansi else background.blend(Color.parse(own[loud]), 0.5, 1).hex
-    return own
+
+
+def _mix(under: str, over: str, share: float) -> str:
+    return _colour(under).blend(_colour(over), share, 1).hex
+
+
+def _legible(colour: str, background: str, foreground: str) -> str:
+    """Move a colour towards the foreground until it can be read as text."""
+    mixed = colour
+    for step in range(1, 10):
+        if _contrast(_colour(mixed), _colour(background)) >= _LEGIBLE:
+            break
+        mixed = _mix(colour, foreground, step / 10)
+    return mixed
+
+
+def _contrast(one: Color, other: Color) -> float:
+    """Give the contrast ratio of WCAG 2."""
+    lights = sorted(_luminance(colour) for colour in (one, other))
+    return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def _luminance(colour: Color) -> float:
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 class Palette:

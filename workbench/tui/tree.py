@@ -14,7 +14,7 @@ TAG_CELLS = 7
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the tree. ``expanded`` is None where nothing can be opened."""
+    """One row of the tree. ``expanded`` is None where nothing can be opened; ``about`` is the fingerprint inside."""
 
     node: Node
     depth: int
@@ -24,6 +24,7 @@ class Row:
     tag: str = ""
     tag_tone: Tone = Tone.MUTED
     expanded: bool | None = None
+    about: str = ""
 
 
 def rows_of(opened: Opened, signs: Signs, *, worst_first: bool) -> list[Row]:
@@ -86,7 +87,7 @@ def source_rows(source: Source, signs: Signs, *, depth: int, worst_first: bool =
     worst = min(below, key=lambda row: row.state)
     tag, tone = (worst.tag, worst.tag_tone) if not source.expanded else ("", Tone.MUTED)
     count = worst.count if len(below) == 1 and not source.expanded else ""
-    top = Row(node, depth, worst.state, source.label, count, tag, tone, expanded=source.expanded)
+    top = Row(node, depth, worst.state, source.label, count, tag, tone, source.expanded, worst.about)
     return worst.state, [top, *below] if source.expanded else [top]
 
 
@@ -96,7 +97,9 @@ def space_row(source: Source, place: int, signs: Signs, depth: int) -> Row:
     row = Row(Node(source=source.key, space=place), depth, space_state(space), space.name)
     if space.report is not None:
         tag, tone = tag_of(space.report, signs)
-        return replace(row, count=number(space.report.fingerprints.count), tag=tag, tag_tone=tone)
+        names = space.report.fingerprints.counts
+        about = names[0].fingerprint if names else ""
+        return replace(row, count=number(space.report.fingerprints.count), tag=tag, tag_tone=tone, about=about)
     return replace(
         row, tag=_unread_tag(space, signs), tag_tone=Tone.ERROR if space.status is Status.FAILED else Tone.FAINT
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.checkup.report import Code, Finding, NamespaceReport, Severity, worst_first
+from workbench.checkup.report import Code, Finding, IncomingVerdict, NamespaceReport, Severity, worst_first
 from workbench.index.model import Problem
 from workbench.tui.draw import Tone, number, short_fingerprint
 from workbench.tui.signs import Signs
@@ -146,6 +146,17 @@ def _vector_words(health: VectorHealth) -> tuple[tuple[Code, int, str], ...]:
         (Code.WRONG_DIMS, health.wrong_dims, "dims"),
         (Code.MISSING_VECTORS, health.missing, "null"),
     )
+
+
+def incoming_state(verdict: IncomingVerdict) -> tuple[State, str]:
+    """Give the state and the one word for an incoming embedder."""
+    if verdict.conflict is not None:
+        return State.BAD, "refused"
+    if verdict.against is None:
+        return State.EMPTY, "nothing to compare"
+    if verdict.compared == "dims":
+        return State.UNKNOWN, "unverified"
+    return State.OK, "compatible"
 
 
 def tallies(concerns: tuple[Concern, ...]) -> dict[State, int]:

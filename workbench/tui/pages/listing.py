@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.tui.draw import Line, Tone, clip, number, titled_rule
+from workbench.tui.draw import Line, Tone, clip, number, short_fingerprint, titled_rule
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.state import Folder, Source, State, Status
 from workbench.tui.tree import Row
@@ -79,7 +79,11 @@ def _rows(page: Page, title: str, rows: list[Row], frame: Frame) -> None:
         line = Line().add(lead_of(row.state, frame.signs), TONES[row.state], bold=True)
         fine = row.state in (State.OK, State.EMPTY)
         tail = Line().add(row.count.rjust(9), Tone.MUTED).add("  ").add(row.tag.ljust(9), row.tag_tone)
-        line.add(clip(row.name, frame.width - 24, frame.signs.more), Tone.MUTED if fine else Tone.TEXT)
+        middle = frame.width * 2 // 5 if frame.wide else frame.width - tail.cells
+        line.add(clip(row.name, middle - line.cells - 1, frame.signs.more), Tone.MUTED if fine else Tone.TEXT)
+        if frame.wide:
+            room = frame.width - middle - tail.cells - 1
+            line.to(middle).add(short_fingerprint(row.about, room, frame.signs.more), Tone.MUTED)
         page.add(line.right(tail, frame.width))
     if len(rows) > room:
         page.add(Line().add(f"{frame.signs.more} {number(len(rows) - room)} more", Tone.FAINT))

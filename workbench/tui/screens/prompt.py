@@ -14,11 +14,11 @@ from textual.strip import Strip
 from textual.widgets import Input
 
 from workbench.core.fingerprint import fingerprint_text, parse_fingerprint
-from workbench.tui.draw import Line, Tone, clip
+from workbench.tui.draw import Line, Tone, clip, short_fingerprint
 from workbench.tui.session import Session
 from workbench.tui.signs import Signs
 from workbench.tui.state import State
-from workbench.tui.verdicts import TONES, lead_of
+from workbench.tui.verdicts import TONES, incoming_state, lead_of
 from workbench.tui.widgets.lines import Bar, look_of, strip_of
 
 Judge = Callable[[str, int, Signs], tuple[bool, list[Line]]]
@@ -123,11 +123,10 @@ def _judge_incoming(session: Session, typed: str, width: int, signs: Signs) -> t
         ]
     lines: list[Line] = []
     for name, verdict in session.judged(incoming):
-        refused = verdict.conflict is not None
-        state = State.BAD if refused else State.UNKNOWN if verdict.compared == "dims" else State.OK
-        word = verdict.conflict or ("only lengths" if state is State.UNKNOWN else "compatible")
+        state, word = incoming_state(verdict)
+        word = verdict.conflict or word
         line = Line().add(lead_of(state, signs), TONES[state], bold=True).add(clip(name, width // 3))
-        line.to(width // 3 + 4).add(clip(verdict.against or "nothing yet", width // 3), Tone.MUTED)
+        line.to(width // 3 + 4).add(short_fingerprint(verdict.against or "no vectors yet", width // 3), Tone.MUTED)
         lines.append(line.right(Line().add(word, TONES[state]), width))
     if len(lines) > _LINES:
         lines = [*lines[: _LINES - 1], Line().add(f"{signs.more} {len(lines) - _LINES + 1} more", Tone.FAINT)]
