@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from workbench.checkup.namespace import check_namespace
 from workbench.checkup.report import CheckReport, Code, Finding, Skipped, SourceReport
+from workbench.embedders.models import model_table
 from workbench.index.adapters.agentfootprint import open_sqlite_source
 from workbench.index.duckdb_source import open_duckdb_source
 from workbench.index.job import Cancelled
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from workbench.index.model import IndexSource
 
 _INDEX_CONTAINERS = frozenset({"duckdb", "sqlite", "chroma", "lance", "parquet"})
-_READERS = {"duckdb": open_duckdb_source, "sqlite": open_sqlite_source}
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,14 @@ def open_source(path: str | os.PathLike[str]) -> IndexSource:
     Raises SourceError: one sentence that says what the path is instead, or why it cannot be read.
     """
     name = os.fspath(path)
-    return _READERS[sniff(name).container](name)
+    if sniff(name).container == "sqlite":
+        return open_sqlite_source(name)
+    return open_duckdb_source(name, _names_a_model)
+
+
+def _names_a_model(text: str) -> bool:
+    """Whether the model table lists a text as an id, which tells a column of models from other short texts."""
+    return model_table().find(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -277,13 +277,13 @@ class Namespace(Protocol):
         """Rows, with and without a vector."""
 
     def fingerprints(self, job: Job | None = None) -> tuple[FingerprintCount, ...]:
-        """What the vectors say, most frequent first; a vector that names no model counts as ``?@<its length>``."""
+        """Count what the vectors say, most frequent first; a vector that names no model counts as ``?@<its length>``."""
 
     def health(self, now_ms: int, job: Job | None = None) -> VectorHealth:
         """Count what a search can use, in one scan, no vector fetched."""
 
     def unusable_rows(self, limit: int, job: Job | None = None) -> tuple[UnusableRow, ...]:
-        """The first rows that never rank, in the order of the source."""
+        """Give the first rows that never rank, in the order of the source."""
 
     def lengths(self, token_limit: int | None = None, job: Job | None = None) -> LengthAnswers | None:
         """Lengths of all texts; None where no text is stored. Kept: a second call costs nothing.
@@ -301,7 +301,7 @@ class Namespace(Protocol):
         """One chunk; the first when several carry the id; None when there is none."""
 
     def vector(self, id: str, job: Job | None = None) -> NDArray[np.float64] | None:
-        """The vector of one chunk, shape (length,); None when it has none. NULL elements become NaN."""
+        """Give the vector of one chunk, shape (length,); None when it has none. NULL elements become NaN."""
 
     def search(
         self,
@@ -330,7 +330,7 @@ class IndexSource(Protocol):
 
     @property
     def container(self) -> str:
-        """duckdb or sqlite."""
+        """The kind of file: duckdb or sqlite."""
 
     @property
     def adapter(self) -> str:

@@ -12,17 +12,17 @@ SUPPLEMENTARY = r"[\x{10000}-\x{10FFFF}]"
 
 
 def quoted(name: str) -> str:
-    """A catalogue name as an SQL identifier, whatever characters it holds."""
+    """Write a catalogue name as an SQL identifier, whatever characters it holds."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def qualified(schema: str, table: str) -> str:
-    """A table of the attached file, fully qualified."""
+    """Name a table of the attached file, fully qualified."""
     return f"{quoted(CATALOG)}.{quoted(schema)}.{quoted(table)}"
 
 
 def utf16_length(text: str) -> str:
-    """The SQL expression for the UTF-16 length of the SQL expression ``text``.
+    """Write the SQL expression for the UTF-16 length of the SQL expression ``text``.
 
     DuckDB's ``length`` counts code points; each one outside the BMP is two code units. The regular expressions run
     only on rows with at least three more bytes than code points, since a character outside the BMP has four bytes.
