@@ -277,7 +277,7 @@ class Namespace(Protocol):
         """Rows, with and without a vector."""
 
     def fingerprints(self, job: Job | None = None) -> tuple[FingerprintCount, ...]:
-        """Count what the vectors say, most frequent first; a vector that names no model counts as ``?@<its length>``."""
+        """Count what the vectors say, most frequent first; one without a model counts as ``?@<its length>``."""
 
     def health(self, now_ms: int, job: Job | None = None) -> VectorHealth:
         """Count what a search can use, in one scan, no vector fetched."""
