@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.tui import scenes
 from tests.tui.driving import driven
 from tests.tui.fakes import NOW_MS, FakeNamespace, FakeReader, FakeSource
 from workbench.checkup.namespace import check_namespace
 from workbench.checkup.options import CheckOptions
 from workbench.core.fingerprint import Fingerprint
+from workbench.index.model import NormSpread
 from workbench.tui.signs import UNICODE
 from workbench.tui.state import State
 from workbench.tui.verdicts import concerns
@@ -86,3 +89,11 @@ async def test_the_sentence_follows_the_cursor_and_the_table_stays_where_it_is()
 async def test_nothing_wrong_is_said_as_such() -> None:
     report = check_namespace(scenes.index().all[2], CheckOptions(), NOW_MS)
     assert {row.state for row in concerns(report, UNICODE)} == {State.OK, State.EMPTY}
+
+
+async def test_norms_far_from_one_are_written_in_powers_of_ten() -> None:
+    namespace = scenes.tickets().all[0]
+    report = check_namespace(namespace, CheckOptions(), NOW_MS)
+    health = replace(report.vectors.health, norm=NormSpread(1e-30, 1.0, 3e30))
+    rows = concerns(replace(report, vectors=replace(report.vectors, health=health)), UNICODE)
+    assert next(row.verdict for row in rows if row.name == "Norms") == "1e-30 – 3e+30, median 1.0000"

@@ -327,5 +327,12 @@ def _norms(report: NamespaceReport, signs: Signs) -> Concern:
     norm = report.vectors.health.norm
     if norm is None:
         return Concern("Norms", State.EMPTY, "no finite vector", "There is no finite vector to measure.")
-    said = f"{norm.min:.4f} {signs.dash} {norm.max:.4f}, median {norm.median:.4f}"
-    return Concern("Norms", State.OK, said, f"The finite vectors are between {norm.min:.4f} and {norm.max:.4f} long.")
+    least, middle, most = (_length(value) for value in (norm.min, norm.median, norm.max))
+    said = f"{least} {signs.dash} {most}, median {middle}"
+    return Concern("Norms", State.OK, said, f"The finite vectors are between {least} and {most} long.")
+
+
+def _length(norm: float) -> str:
+    """Write a norm with four decimals, or in powers of ten where those would say nothing."""
+    plain = norm == 0 or 0.001 <= abs(norm) < 1_000_000
+    return f"{norm:.4f}" if plain else f"{norm:.3g}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.index.model import Problem
-from workbench.tui.draw import Ground, Line, Tone, titled_rule
+from workbench.tui.draw import Ground, Line, Tone, clip_start, titled_rule
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.state import Source, Trouble
 
@@ -43,7 +43,8 @@ def trouble_page(source: Source, trouble: Trouble, others: tuple[int, int], fram
     page.add()
     if trouble.holder is not None:
         page.add(titled_rule("Held by", frame.width, frame.signs.rule, focused=frame.focused))
-        page.add(Line().add("program", Tone.FAINT).to(12).add(trouble.holder.program, bold=True).cut(frame.width))
+        program = clip_start(trouble.holder.program, frame.width - 12, frame.signs.more)
+        page.add(Line().add("program", Tone.FAINT).to(12).add(program, bold=True))
         page.add(Line().add("pid", Tone.FAINT).to(12).add(str(trouble.holder.pid), bold=True))
         page.add()
     page.add(titled_rule("What you can do", frame.width, frame.signs.rule, focused=frame.focused))
@@ -59,6 +60,6 @@ def trouble_page(source: Source, trouble: Trouble, others: tuple[int, int], fram
 def _ways(source: Source, trouble: Trouble) -> list[tuple[str, str, str]]:
     ways = [("r", "try again now", "")]
     if trouble.passing:
-        waiting = "waiting; w again stops" if source.awaited else "opens by itself when it is free"
+        waiting = "waiting; w again stops" if source.awaited else "opens once it is free"
         ways.insert(0, ("w", "wait for it", waiting))
     return [*ways, ("y", "copy this message", ""), ("x", "close this source", "the file is left alone")]

@@ -82,11 +82,11 @@ class FooterBar(Bar):
         """Keys left, what happened right."""
         _, signs = look_of(self)
         tail = Line().add(clip(self.said, max(0, width // 2), signs.more), Tone.ACCENT if self.busy else Tone.FAINT)
-        line = Line().add(" ")
+        line = Line()
         room = width - 3 - tail.cells
         for action in self.actions:
-            needed = cells(action.shown) + 1 + cells(action.title)
-            if line.cells + needed > room:
+            before = "  " if line.spans else " "
+            if line.cells + cells(f"{before}{action.shown} {action.title}") > room:
                 break
-            line.add(action.shown, Tone.ACCENT, bold=True).add(" ").add(action.title, Tone.MUTED).add("  ")
+            line.add(before).add(action.shown, Tone.ACCENT, bold=True).add(" ").add(action.title, Tone.MUTED)
         return line.right(tail, width - 1)
