@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.index.model import NormSpread, Unusable
+from workbench.index.model import Flaw, NormBins, NormSpread, Unusable
+from workbench.index.norms import bins_of, spread_of
 
 ITEM = 4
 """Bytes of one element."""
@@ -123,6 +124,20 @@ def detail(row: BlobRow, reason: Unusable, dims: int | None) -> str:
     return f"element {place} is {name}"
 
 
+def flaw(row: BlobRow, reason: Unusable) -> Flaw:
+    """Name the flaw behind a reason; a blob of floats holds no NULL."""
+    if reason is Unusable.MISSING:
+        return Flaw.ABSENT if row.blob is None else Flaw.EMPTY
+    return _FLAWS[reason]
+
+
+_FLAWS = {
+    Unusable.WRONG_DIMS: Flaw.OTHER_LENGTH,
+    Unusable.NON_FINITE: Flaw.NOT_FINITE,
+    Unusable.ZERO: Flaw.ZERO,
+}
+
+
 @dataclass(slots=True)
 class Tally:
     """Counts rows by what is wrong with them, batch by batch."""
@@ -144,12 +159,10 @@ class Tally:
         """Vectors that are stored and can never rank."""
         return sum(count for reason, count in self.reasons.items() if reason is not Unusable.MISSING)
 
-    def spread(self) -> NormSpread | None:
-        """Smallest, median and largest norm; None when there is no finite vector."""
+    def sizes(self) -> tuple[NormSpread | None, NormBins | None]:
+        """Smallest, median and largest norm, and how many are of which size; None when there is no finite vector."""
         norms = np.concatenate(self.norms) if self.norms else np.empty(0)
-        if norms.size == 0:
-            return None
-        return NormSpread(float(norms.min()), float(np.median(norms)), float(norms.max()))
+        return spread_of(norms), bins_of(norms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ import duckdb
 import numpy as np
 
 from workbench.index.expressions import MISSING, ROW, Expressions
-from workbench.index.model import NormSpread, Unusable, UnusableRow, VectorHealth
+from workbench.index.model import Flaw, UnusableRow, VectorHealth
+from workbench.index.norms import bins_of, spread_of
 from workbench.index.ranges import row_ranges
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def measure_health(
     dims = declared_dims(mapping)
     if dims is None and by_length:
         dims = min(by_length, key=lambda length: (-by_length[length].rows, length))
+    norms = np.concatenate(finite) if finite else np.empty(0)
     right = by_length.get(dims if dims is not None else -1, _Kinds())
     return VectorHealth(
         count=count,
@@ -132,7 +134,8 @@ def measure_health(
         non_finite=right.non_finite,
         zero=right.zero,
         expired=expired,
-        norm=_spread(finite),
+        norm=spread_of(norms),
+        norm_bins=bins_of(norms),
     )
 
 
@@ -165,13 +168,6 @@ def _tally_lengths(by_length: dict[int, _Kinds], lengths: NDArray[np.generic], n
         kinds.zero += int(zero[place])
 
 
-def _spread(blocks: list[NDArray[np.float64]]) -> NormSpread | None:
-    norms = np.concatenate(blocks) if blocks else np.empty(0)
-    if not norms.size:
-        return None
-    return NormSpread(float(norms.min()), float(np.median(norms, overwrite_input=True)), float(norms.max()))
-
-
 def _without_vectors(cursor: duckdb.DuckDBPyConnection, sql: Expressions, now_ms: int) -> VectorHealth:
     count, expired = cursor.execute(
         f"SELECT count(*), count(*) FILTER (WHERE {sql.expired(now_ms)}) FROM {sql.table}"
@@ -191,7 +187,7 @@ def find_unusable(
     if mapping.vector is None:
         sql = Expressions(mapping)
         found = cursor.execute(f"SELECT {sql.id} FROM {sql.table} ORDER BY {sql.order} LIMIT {int(limit)}").fetchall()
-        return tuple(UnusableRow(id, Unusable.MISSING, "no vector") for (id,) in found)
+        return tuple(UnusableRow(id, Flaw.ABSENT, "no vector") for (id,) in found)
     block = max(1, min(_FETCH, _FETCH_NUMBERS // (dims or 1)))
     for keys in _unusable_keys(cursor, mapping, dims, job):
         for start in range(0, keys.size, block):
@@ -228,20 +224,21 @@ def _described(
     rows = []
     for key, id, length, absent, vector in found:
         if not length:
-            reason, detail = Unusable.MISSING, "no vector" if absent else "an empty vector"
+            flaw, detail = (Flaw.ABSENT, "no vector") if absent else (Flaw.EMPTY, "an empty vector")
         elif length != dims:
-            reason, detail = Unusable.WRONG_DIMS, f"{length} numbers instead of {dims}"
+            flaw, detail = Flaw.OTHER_LENGTH, f"{length} numbers instead of {dims}"
         else:
-            reason, detail = _bad_elements(vector)
-        rows.append((key, UnusableRow(id, reason, detail)))
+            flaw, detail = _bad_elements(vector)
+        rows.append((key, UnusableRow(id, flaw, detail)))
     return rows
 
 
-def _bad_elements(vector: list[float | None]) -> tuple[Unusable, str]:
+def _bad_elements(vector: list[float | None]) -> tuple[Flaw, str]:
     bad = [place for place, value in enumerate(vector) if value is None or not math.isfinite(value)]
     if not bad:
-        return Unusable.ZERO, f"all {len(vector)} elements are 0"
+        return Flaw.ZERO, f"all {len(vector)} elements are 0"
     first = vector[bad[0]]
     what = "NULL" if first is None else "NaN" if math.isnan(first) else "infinity" if first > 0 else "-infinity"
     more = f", and {len(bad) - 1} more are not finite" if len(bad) > 1 else ""
-    return Unusable.NON_FINITE, f"element {bad[0]} is {what}{more}"
+    flaw = Flaw.NULL_ELEMENT if None in vector else Flaw.NOT_FINITE
+    return flaw, f"element {bad[0]} is {what}{more}"

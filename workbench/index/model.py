@@ -87,6 +87,15 @@ class NormSpread:
 
 
 @dataclass(frozen=True, slots=True)
+class NormBins:
+    """L2 norms above zero in equal steps: ``counts[i]`` vectors lie in the i-th of them, from ``low`` to ``high``."""
+
+    low: float
+    high: float
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class VectorHealth:
     """Rows by what a search can do with their vector. The first four are disjoint: a row counts once.
 
@@ -99,6 +108,7 @@ class VectorHealth:
         zero: of the right length, all elements zero.
         expired: rows whose time to live is over, usable or not.
         norm: spread over all finite vectors of any length, zero ones included; None when there is none.
+        norm_bins: the same norms by size, zero and infinite ones left out; None when none is left.
     """
 
     count: int
@@ -109,6 +119,7 @@ class VectorHealth:
     zero: int
     expired: int
     norm: NormSpread | None
+    norm_bins: NormBins | None = field(default=None, compare=False)
 
     @property
     def unusable(self) -> int:
@@ -125,13 +136,44 @@ class Unusable(StrEnum):
     ZERO = "zero"
 
 
+class Flaw(StrEnum):
+    """What is wrong with one vector, as finely as stores differ in what they do with it."""
+
+    ABSENT = "absent"
+    EMPTY = "empty"
+    OTHER_LENGTH = "other length"
+    NULL_ELEMENT = "NULL element"
+    NOT_FINITE = "not finite"
+    ZERO = "zero"
+
+    @property
+    def reason(self) -> Unusable:
+        """The kind that such a row is counted as."""
+        return _REASONS[self]
+
+
+_REASONS = {
+    Flaw.ABSENT: Unusable.MISSING,
+    Flaw.EMPTY: Unusable.MISSING,
+    Flaw.OTHER_LENGTH: Unusable.WRONG_DIMS,
+    Flaw.NULL_ELEMENT: Unusable.NON_FINITE,
+    Flaw.NOT_FINITE: Unusable.NON_FINITE,
+    Flaw.ZERO: Unusable.ZERO,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class UnusableRow:
     """One row that never ranks, and why (for example "element 3 is NaN", "48 numbers instead of 64")."""
 
     id: str
-    reason: Unusable
+    flaw: Flaw
     detail: str
+
+    @property
+    def reason(self) -> Unusable:
+        """The kind that it is counted as."""
+        return self.flaw.reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,7 @@ class AgentfootprintNamespace:
         for batch in self._batches(now_ms, job):
             tally.add(blob_vectors.judge(batch, dims))
             expired += sum(not row.live for row in batch)
+        norm, norm_bins = tally.sizes()
         return VectorHealth(
             count=tally.rows,
             dims=dims,
@@ -141,7 +142,8 @@ class AgentfootprintNamespace:
             non_finite=tally.reasons[Unusable.NON_FINITE],
             zero=tally.reasons[Unusable.ZERO],
             expired=expired,
-            norm=tally.spread(),
+            norm=norm,
+            norm_bins=norm_bins,
         )
 
     def unusable_rows(self, limit: int, job: Job | None = None) -> tuple[UnusableRow, ...]:
@@ -151,7 +153,7 @@ class AgentfootprintNamespace:
         for batch in self._batches(0, job):
             judged = blob_vectors.judge(batch, dims)
             found += (
-                UnusableRow(row.id, reason, blob_vectors.detail(row, reason, dims))
+                UnusableRow(row.id, blob_vectors.flaw(row, reason), blob_vectors.detail(row, reason, dims))
                 for row, reason in zip(batch, judged.reasons, strict=True)
                 if reason is not None
             )
