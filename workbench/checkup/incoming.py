@@ -9,6 +9,7 @@ from workbench.core.fingerprint import (
     EmbedderMismatchError,
     Fingerprint,
     Operation,
+    conflict_reason,
     fingerprint_conflict,
     fingerprint_text,
     parse_fingerprint,
@@ -58,25 +59,28 @@ def judge_incoming(namespace: Namespace, known: FingerprintVerdict, incoming: Fi
     against = held_against(namespace, known)
     if against is None:
         message = f"{text} was compared with nothing: the namespace has no vector, no record and no declared length"
-        return IncomingVerdict(text, None, None, Compared.DIMS, False, message)
+        return IncomingVerdict(text, None, None, Compared.DIMS, False, message, reason=message)
     both_named = against.id is not None and incoming.id is not None
     compared = Compared.BOTH if both_named else Compared.DIMS
     same_model = both_named and _same_space(str(against.id), str(incoming.id))
     refused = refusal(namespace, known, incoming)
     if refused is None:
-        return IncomingVerdict(
-            text, fingerprint_text(against), None, compared, same_model, _fits(against, incoming, compared)
-        )
-    message = str(refused)
+        message = _fits(against, incoming, compared)
+        return IncomingVerdict(text, fingerprint_text(against), None, compared, same_model, message, reason=message)
+    remarks = ""
     if compared is Compared.DIMS:
-        message += " Only the lengths were compared: one side does not name its model."
+        remarks += " Only the lengths were compared: one side does not name its model."
     if same_model and refused.problem == "model":
-        message += (
+        remarks += (
             f" The model table lists {against.id} and {incoming.id} as one space: it may be the same model under "
             "another name."
         )
+    message = str(refused) + remarks
     finding = Finding(Code.EMBEDDER_MISMATCH, message, _FIX)
-    return IncomingVerdict(text, fingerprint_text(against), refused.problem, compared, same_model, message, (finding,))
+    reason = f"{conflict_reason(refused.problem)}.{remarks}"
+    return IncomingVerdict(
+        text, fingerprint_text(against), refused.problem, compared, same_model, message, (finding,), reason
+    )
 
 
 def _same_space(one: str, other: str) -> bool:

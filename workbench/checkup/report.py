@@ -121,6 +121,7 @@ class IncomingVerdict:
         compared: ``dims`` when one side is anonymous.
         same_model: the model table lists both spellings as one space.
         message: the refusal, or one sentence saying what was compared.
+        reason: the part of the message that says why, without the names and the ways out.
     """
 
     fingerprint: str
@@ -130,6 +131,7 @@ class IncomingVerdict:
     same_model: bool
     message: str
     findings: tuple[Finding, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

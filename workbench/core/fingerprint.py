@@ -87,6 +87,11 @@ def fingerprint_conflict(stored: Fingerprint, incoming: Fingerprint) -> Conflict
     return None
 
 
+def conflict_reason(conflict: Conflict) -> str:
+    """Say why vectors in this conflict cannot be compared, as one clause: it stands in every refusal."""
+    return _WHY[conflict]
+
+
 def _same_dims(stored: object, incoming: object) -> bool:
     """Compare without conversion: True is no 1, and NaN equals nothing, itself included."""
     if isinstance(stored, int | float) and isinstance(incoming, int | float) and is_number(stored):
@@ -126,7 +131,7 @@ class EmbedderMismatchError(Exception):
         self.alternative = alternative
         super().__init__(
             f"refused to {operation} namespace '{namespace}': it was indexed with '{indexed}', and the incoming "
-            f"embedder is '{incoming}' ({problem}: {_WHY[problem]}). Nothing was mixed in and nothing was re-embedded "
+            f"embedder is '{incoming}' ({problem}: {conflict_reason(problem)}). Nothing was mixed in and nothing was re-embedded "
             "for you, since that bill is yours to agree to. Ways out: delete the namespace and re-index all of it "
             f"with one embedder, or {alternative}."
         )
