@@ -131,9 +131,9 @@ class EmbedderMismatchError(Exception):
         self.alternative = alternative
         super().__init__(
             f"refused to {operation} namespace '{namespace}': it was indexed with '{indexed}', and the incoming "
-            f"embedder is '{incoming}' ({problem}: {conflict_reason(problem)}). Nothing was mixed in and nothing was re-embedded "
-            "for you, since that bill is yours to agree to. Ways out: delete the namespace and re-index all of it "
-            f"with one embedder, or {alternative}."
+            f"embedder is '{incoming}' ({problem}: {conflict_reason(problem)}). Nothing was mixed in and nothing was "
+            "re-embedded for you, since that bill is yours to agree to. Ways out: delete the namespace and re-index "
+            f"all of it with one embedder, or {alternative}."
         )
 
     def __reduce__(self) -> tuple[type[EmbedderMismatchError], tuple[str, ...]]:
