@@ -11,8 +11,8 @@ from workbench.index.model import NormBins, NormSpread
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-BINS = 240
-"""Steps between the smallest and the largest norm: at least one for each column of a wide screen."""
+BINS = 1_000
+"""Steps between the smallest and the largest norm: several for each column of a wide screen."""
 
 
 def spread_of(norms: NDArray[np.float64]) -> NormSpread | None:
