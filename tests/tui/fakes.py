@@ -25,6 +25,7 @@ from workbench.index.model import (
     FingerprintCount,
     IndexSource,
     Namespace,
+    NormBins,
     NormSpread,
     SearchResult,
     SourceError,
@@ -79,6 +80,10 @@ class FakeNamespace:
     zero: int = 0
     non_finite: int = 0
     wrong_dims: int = 0
+    unusable: tuple[UnusableRow, ...] = ()
+    expired: int = 0
+    norms: NormSpread = NormSpread(0.9998, 1.0, 1.0002)
+    norm_bins: NormBins | None = None
     duplicated: DuplicateIds = field(default_factory=lambda: DuplicateIds(0, 0))
     gate: threading.Event | None = None
     started: threading.Event = field(default_factory=threading.Event)
@@ -106,7 +111,7 @@ class FakeNamespace:
         return self.counts
 
     def health(self, now_ms: int, job: Job | None = None) -> VectorHealth:
-        norm = NormSpread(0.9998, 1.0, 1.0002) if self.lengths_ else None
+        norm = self.norms if self.lengths_ else None
         return VectorHealth(
             len(self.lengths_),
             self.declared_dims,
@@ -114,12 +119,13 @@ class FakeNamespace:
             self.wrong_dims,
             self.non_finite,
             self.zero,
-            0,
+            self.expired,
             norm,
+            self.norm_bins,
         )
 
     def unusable_rows(self, limit: int, job: Job | None = None) -> tuple[UnusableRow, ...]:
-        return ()
+        return self.unusable[:limit]
 
     def lengths(self, token_limit: int | None = None, job: Job | None = None) -> FakeLengths | None:
         return None if self.no_text is not None else FakeLengths(self.lengths_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from workbench.checkup.consequences import Consequence, Outcome, consequence_of, consequence_of_kind
@@ -32,9 +33,24 @@ _DOES = {
 }
 """Each outcome in the words of one row."""
 
+_DO = {
+    Outcome.FAILS: "fail every search",
+    Outcome.FIRST: "come first",
+    Outcome.UNORDERED: "spoil the order",
+    Outcome.LAST: "come last",
+    Outcome.LEFT_OUT: "left out",
+    Outcome.NEVER: "never found",
+    Outcome.UNKNOWN: "cannot rank",
+}
+"""The same with a number of rows before it."""
+
+_IT_DOES = {**_DOES, Outcome.FAILS: "fails every search"}
+
 _MOST_FINGERPRINTS = 6
 _COUNT_CELLS = 9
 _SHARE_CELLS = 13
+_BARS_FROM = 84
+"""From this width on the kinds have a bar beside their numbers; the words matter more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +64,57 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of row that never ranks: how many there are, and what it does to a search."""
+    """One kind of row that never ranks: how many there are, and the worst that one of them does to a search.
+
+    ``outcomes`` counts what the rows do once all rows of the kind are listed; before that it is empty.
+    """
 
     kind: Unusable
     count: int
     does: Consequence
+    outcomes: tuple[tuple[Outcome, int], ...] = ()
 
     @property
     def name(self) -> str:
         """In two words at most."""
         return NAMES[self.kind]
 
+    @property
+    def brief(self) -> str:
+        """What they do in a few words, with the numbers where some do this and some that."""
+        if len(self.outcomes) < 2:
+            return self.does.brief
+        return ", ".join(
+            f"{number(count)} {(_IT_DOES if count == 1 else _DO)[outcome]}" for outcome, count in self.outcomes
+        )
+
+    def doing(self, outcome: Outcome) -> int:
+        """How many of them do a thing, as far as it is known."""
+        if self.outcomes:
+            return dict(self.outcomes).get(outcome, 0)
+        return self.count if self.does.outcome is outcome else 0
+
 
 def kinds_of(report: NamespaceReport, listing: Listing) -> tuple[Kind, ...]:
     """Give all kinds in the order in which they are told, those that do not occur too."""
     health = report.vectors.health
-    counts = {
-        Unusable.NON_FINITE: health.non_finite,
-        Unusable.ZERO: health.zero,
-        Unusable.WRONG_DIMS: health.wrong_dims,
-        Unusable.MISSING: health.missing,
-    }
-    seen = frozenset(row.flaw for row in listing.rows or ())
-    return tuple(Kind(kind, count, consequence_of_kind(report.adapter, kind, seen)) for kind, count in counts.items())
+    return (
+        _kind(Unusable.NON_FINITE, health.non_finite, report.adapter, listing),
+        _kind(Unusable.ZERO, health.zero, report.adapter, listing),
+        _kind(Unusable.WRONG_DIMS, health.wrong_dims, report.adapter, listing),
+        _kind(Unusable.MISSING, health.missing, report.adapter, listing),
+    )
+
+
+def _kind(kind: Unusable, count: int, adapter: str, listing: Listing) -> Kind:
+    flaws = Counter(row.flaw for row in listing.rows or () if row.reason is kind)
+    does = consequence_of_kind(adapter, kind, frozenset(flaws))
+    if flaws.total() < count:
+        return Kind(kind, count, does)
+    outcomes: Counter[Outcome] = Counter()
+    for flaw, rows in flaws.items():
+        outcomes[consequence_of(adapter, flaw).outcome] += rows
+    return Kind(kind, count, does, tuple(sorted(outcomes.items())))
 
 
 def choices(report: NamespaceReport, listing: Listing) -> tuple[Kind | UnusableRow, ...]:
@@ -83,7 +127,7 @@ def vectors_page(report: NamespaceReport, listing: Listing, frame: Frame) -> Pag
     page = Page()
     page.gap(frame)
     kinds = kinds_of(report, listing)
-    _headline(page, report, kinds, frame)
+    _headline(page, _verdict(report, kinds), frame)
     if report.vectors.health.count:
         _kinds(page, report.vectors.health, kinds, frame)
         _fingerprints(page, report, frame)
@@ -96,43 +140,52 @@ def vectors_page(report: NamespaceReport, listing: Listing, frame: Frame) -> Pag
 # --- the verdict -------------------------------------------------------------------------------------------------
 
 
-def _headline(page: Page, report: NamespaceReport, kinds: tuple[Kind, ...], frame: Frame) -> None:
-    health = report.vectors.health
-    state, said, why = _verdict(report, kinds)
-    ground = {State.BAD: Ground.BAD, State.WARN: Ground.WARN}.get(state, Ground.PLAIN)
-    tone = TONES[state]
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """The one sentence about all vectors, what follows from it, and how many of how many it is about."""
+
+    state: State
+    said: str
+    why: str = ""
+    amount: str = ""
+
+
+def _headline(page: Page, verdict: _Verdict, frame: Frame) -> None:
+    ground = {State.BAD: Ground.BAD, State.WARN: Ground.WARN}.get(verdict.state, Ground.PLAIN)
+    tone = TONES[verdict.state]
     loud = ground is not Ground.PLAIN
-    unusable = health.unusable + health.missing
     indent = frame.signs.state_cells + 1
-    for place, text in enumerate(wrap(said, frame.width - indent)[:2]):
-        line = Line(ground).add(lead_of(state, frame.signs) if place == 0 else " " * indent, tone, bold=True)
+    for place, text in enumerate(wrap(verdict.said, frame.width - indent)[:2]):
+        line = Line(ground).add(lead_of(verdict.state, frame.signs) if place == 0 else " " * indent, tone, bold=True)
         line.add(text, tone if loud else Tone.TEXT, bold=loud)
-        amount = f"{number(unusable)} of {number(health.count)}"
-        if place == 0 and loud and line.cells + cells(amount) + 2 <= frame.width:
-            line.right(Line().add(amount, tone), frame.width)
+        if place == 0 and loud and line.cells + cells(verdict.amount) + 2 <= frame.width:
+            line.right(Line().add(verdict.amount, tone), frame.width)
         page.add(line)
-    for text in wrap(why, frame.width - indent)[: 3 if frame.roomy else 2] if why else ():
+    for text in wrap(verdict.why, frame.width - indent)[: 3 if frame.roomy else 2] if verdict.why else ():
         page.add(Line().to(indent).add(text, Tone.MUTED))
     page.gap(frame)
 
 
-def _verdict(report: NamespaceReport, kinds: tuple[Kind, ...]) -> tuple[State, str, str]:
-    """Give the state, the sentence and what to do: two spaces in one first, then what does the worst to a search."""
+def _verdict(report: NamespaceReport, kinds: tuple[Kind, ...]) -> _Verdict:
+    """Judge all vectors: two spaces in one first, then what does the worst to a search."""
     health = report.vectors.health
     mixed = [each for each in report.fingerprints.findings if each.code is Code.MIXED_FINGERPRINTS]
     if mixed:
         head, _, rest = mixed[0].message.partition(": ")
-        return State.BAD, head, rest[:1].upper() + rest[1:]
+        counts = [each.count for each in report.fingerprints.counts]
+        foreign = sum(counts[1:]) or sum(counts)
+        return _Verdict(State.BAD, head, rest, f"{number(foreign)} of {number(sum(counts))} in another space")
     there = [kind for kind in kinds if kind.count]
     if not there:
         if health.count == 0:
-            return State.EMPTY, "no vectors yet", ""
+            return _Verdict(State.EMPTY, "no vectors yet")
         expired = f", {number(health.expired)} of them expired" if health.expired else ""
-        return State.OK, f"{_all(health.count)} usable{expired}", ""
+        return _Verdict(State.OK, f"{_all(health.count)} usable{expired}")
     worst = min(kind.does.outcome for kind in there)
-    guilty = sum(kind.count for kind in there if kind.does.outcome is worst)
+    guilty = sum(kind.doing(worst) for kind in there)
     fix = worst_first(report.vectors.findings)[0].fix if report.vectors.findings else ""
-    return State.WARN, _said(worst, guilty, health.count), fix[:1].upper() + fix[1:]
+    amount = f"{number(health.unusable + health.missing)} of {number(health.count)} unusable"
+    return _Verdict(State.WARN, _said(worst, guilty, health.count), fix, amount)
 
 
 def _all(count: int) -> str:
@@ -162,9 +215,10 @@ def _said(outcome: Outcome, count: int, total: int) -> str:
 
 
 def _kinds(page: Page, health: VectorHealth, kinds: tuple[Kind, ...], frame: Frame) -> None:
-    if not any(kind.count for kind in kinds) and not frame.roomy:
+    some = any(kind.count for kind in kinds)
+    if not some and not frame.roomy:
         return
-    fact = Line().add("what it does to a search", Tone.FAINT)
+    fact = Line().add("what they do to a search" if some else "none", Tone.FAINT)
     page.add(titled_rule("Unusable", frame.width, frame.signs.rule, fact=fact, focused=frame.focused))
     place = 0
     for kind in kinds:
@@ -192,7 +246,7 @@ def _kind_line(kind: Kind, total: int, frame: Frame, *, here: bool) -> Line:
     line.extend(_amount(kind.count, total, FILLS[State.WARN], frame, line.cells))
     if kind.count:
         strong = kind.does.outcome <= Outcome.UNORDERED
-        line.add(kind.does.brief, Tone.WARN if strong else Tone.MUTED)
+        line.add(kind.brief, Tone.WARN if strong else Tone.MUTED)
     return line.cut(frame.width, frame.signs.more)
 
 
@@ -203,7 +257,7 @@ def _amount(count: int, total: int, tone: Tone, frame: Frame, used: int) -> Line
     line.add(number(count).rjust(_COUNT_CELLS), Tone.TEXT if count else Tone.FAINT, bold=bool(count)).add(" ")
     if not count:
         return line
-    if frame.wide:
+    if frame.width >= _BARS_FROM:
         line.extend(share_bar(count, total, tone, frame.signs, SHARE_CELLS - 4).spans)
     return line.add(share(count, total).rjust(_SHARE_CELLS), Tone.MUTED).add("   ")
 
@@ -252,6 +306,8 @@ def _norms(page: Page, health: VectorHealth, frame: Frame) -> None:
     least, middle, most = (length_text(value) for value in (norm.min, norm.median, norm.max))
     fact = Line().add(least, bold=True).add(f" {frame.signs.dash} ", Tone.FAINT).add(most, bold=True)
     fact.add(f" {frame.signs.dot} median ", Tone.FAINT).add(middle, bold=True)
+    if health.zero:
+        fact.add("   ").add(frame.signs.warn, Tone.WARN, bold=True).add(f" {number(health.zero)} at 0", Tone.WARN)
     page.add(titled_rule("Norms", frame.width, frame.signs.rule, fact=fact, focused=frame.focused))
     if frame.roomy and health.norm_bins is not None:
         for line in norm_chart(health.norm_bins, frame.width, 4, frame.signs):
