@@ -18,6 +18,7 @@ from workbench.tui.reading import FileReader
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.state import Node
 from workbench.tui.widgets.detail import Detail
+from workbench.tui.widgets.pane import TabStrip
 
 _NUMBER = re.compile(r"\d+(?:,\d{3})*")
 _OWN = sorted((Path(__file__).resolve().parents[2] / "sample_data").glob("*.duckdb"))
@@ -46,7 +47,7 @@ async def _compare(paths: list[Path]) -> None:
                 assert source.spaces[place].report == namespace
                 main.go_to(Node(source=source.key, space=place))
                 await pilot.pause()
-                on_screen = set(_NUMBER.findall(main.query_one(Detail).text))
+                on_screen = set(_NUMBER.findall(main.query_one(TabStrip).text + main.query_one(Detail).text))
                 assert _numbers(namespace) <= on_screen, namespace.name
 
 

@@ -17,10 +17,12 @@ class Place(StrEnum):
 
     ANYWHERE = "anywhere"
     SOURCES = "sources"
+    NAMESPACE = "a namespace"
     DETAIL = "detail"
     READING = "reading"
     UNREADABLE = "unreadable"
     LOCKED = "locked"
+    FOUND = "with the sources filtered"
     OPEN = "with something open"
     NOTHING = "nothing open"
 
@@ -65,8 +67,15 @@ ACTIONS: tuple[Action, ...] = (
     _action("close", "x", "x", "close", "take this source out of the tree", Place.UNREADABLE),
     _action("enter", "enter", "enter", "open", "open or close what is under the cursor", Place.SOURCES),
     _action("incoming", "i", "i", "incoming", "hold an embedder against every open namespace", Place.OPEN),
+    _action("find", "slash", "/", "find", "find by name in the sources, or what the view can search", Place.OPEN),
+    _action("next_match", "n", "n", "next", "go to the next source that matches", Place.FOUND),
+    _action("previous_match", "N", "N", "previous", "go to the previous one", Place.FOUND, in_footer=False),
     _action("sort", "s", "s", "sort", "sources worst first, or as they were given", Place.OPEN),
     _action("other_pane", "tab,shift+tab", "tab", "other pane", "go to the other pane", Place.OPEN),
+    _action("view_overview", "1", "1", "overview", "the verdicts of a namespace", Place.NAMESPACE, in_footer=False),
+    _action("view_chunks", "2", "2", "chunks", "every chunk of a namespace", Place.NAMESPACE, in_footer=False),
+    _action("view_ceiling", "3", "3", "ceiling", "what an embedder never read", Place.NAMESPACE, in_footer=False),
+    _action("view_vectors", "4", "4", "vectors", "which vectors no search can use", Place.NAMESPACE, in_footer=False),
     _action("copy_message", "y", "y", "copy", "copy the sentence that says what is wrong", Place.OPEN, in_footer=False),
     _action("palette", "ctrl+p", "^p", "palette", "find every action and every source by name", Place.ANYWHERE),
     _action("help", "question_mark", "?", "help", "every key and what it does", Place.ANYWHERE),
@@ -94,13 +103,18 @@ MOTION_BINDINGS: list[Binding] = [
 
 
 def bindings() -> list[Binding]:
-    """Every action as a binding of the screen.
+    """Every action as a binding of the screen."""
+    return bindings_of(ACTIONS)
+
+
+def bindings_of(actions: Iterable[Action]) -> list[Binding]:
+    """Actions as bindings of the screen or view that has their methods.
 
     Two actions on one key (``escape``) go to the first one; the screen decides by where the user is.
     """
     taken: set[str] = set()
     made: list[Binding] = []
-    for action in ACTIONS:
+    for action in actions:
         free = [key for key in action.keys if key not in taken]
         taken.update(free)
         if free:
@@ -108,7 +122,11 @@ def bindings() -> list[Binding]:
     return made
 
 
-def actions_for(here: Iterable[Place]) -> list[Action]:
-    """Give the actions that work where the user is, most useful first."""
-    places = set(here)
-    return [action for action in ACTIONS if action.works_in(places)]
+def actions_for(here: Iterable[Place], view: Iterable[Action] = ()) -> list[Action]:
+    """Give the actions that work where the user is, most useful first.
+
+    Those of the view with the focus come first, and their keys are no longer the screen's.
+    """
+    places, own = set(here), tuple(view)
+    taken = {key for action in own for key in action.keys}
+    return [*own, *(action for action in ACTIONS if action.works_in(places) and action.keys[0] not in taken)]

@@ -82,6 +82,15 @@ class SpaceFailed(Answer):
 
 
 @dataclass
+class ViewProgress(Message):
+    """What a view is reading has come further; how far, the view knows."""
+
+    def can_replace(self, message: Message) -> bool:
+        """One is as good as many."""
+        return isinstance(message, ViewProgress)
+
+
+@dataclass
 class SourceDone(Answer):
     """Nothing more is coming for a source: all of it was read, or the reading was stopped."""
 

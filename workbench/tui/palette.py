@@ -24,8 +24,10 @@ class Everything(Provider):
         screen = self.screen
         if not isinstance(screen, MainScreen):
             return
-        for action in ACTIONS:
-            run = getattr(screen, f"action_{action.id}", None)
+        view = screen.view_in_focus
+        own = view.actions_here() if view is not None else ()
+        for action in (*own, *ACTIONS):
+            run = getattr(view if action in own else screen, f"action_{action.id}", None)
             if run is not None and action.id != "palette":
                 yield f"{action.title}  ({action.shown})", action.help, run
         opened = screen.session.opened

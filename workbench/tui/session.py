@@ -15,12 +15,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.fingerprint import Fingerprint, fingerprint_text
-from workbench.index.job import Job
+from workbench.index.job import Cancelled, Job
 from workbench.index.model import IndexSource, Namespace
 from workbench.tui import messages
-from workbench.tui.reading import Reader, Tell, read_folder, read_source
+from workbench.tui.reading import Reader, Tell, read_folder, read_source, trouble_of
 from workbench.tui.state import Folder, Node, Opened, Source, Space, Status
-from workbench.tui.threads import in_thread, start
+from workbench.tui.threads import T, in_thread, start
 
 if TYPE_CHECKING:
     from workbench.checkup.report import IncomingVerdict
@@ -55,8 +55,16 @@ class Session:
         self._changed = changed
         self._turns = asyncio.Semaphore(READERS)
         self._jobs: dict[int, Job] = {}
+        self._asked: dict[int, list[Job]] = {}
         self._live: dict[int, tuple[IndexSource, tuple[Namespace, ...]]] = {}
         self._keys = count()
+
+    def live(self, node: Node) -> tuple[IndexSource, Namespace] | None:
+        """Give the open source of a namespace, and the namespace; None when it is not open any more."""
+        opened = self._live.get(node.source) if node.source is not None else None
+        if opened is None or node.space is None or node.space >= len(opened[1]):
+            return None
+        return opened[0], opened[1][node.space]
 
     @property
     def reading(self) -> list[Source | Folder]:
@@ -132,6 +140,8 @@ class Session:
         job = self._jobs.pop(key, None)
         if job is not None:
             job.cancel()
+        for asked in self._asked.pop(key, []):
+            asked.cancel()
         live = self._live.pop(key, None)
         if live is not None:
             start(live[0].close)
@@ -166,6 +176,52 @@ class Session:
         """Give up every reading and every file; nothing waits."""
         for key in {*self._jobs, *self._live}:
             self._drop(key)
+
+    # --- what a view asks about one namespace ------------------------------------------------------------------
+
+    def ask(
+        self,
+        node: Node,
+        work: Callable[[Namespace, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+        progress: Callable[[int, int], None],
+    ) -> Job | None:
+        """Run ``work`` on a thread and ``then`` on the event loop; None when the namespace is not open.
+
+        A job that was cancelled has no answer any more: neither ``then`` nor ``failed`` is called for it.
+        """
+        live = self.live(node)
+        if live is None or node.source is None:
+            return None
+        job = Job(progress)
+        jobs = self._asked.setdefault(node.source, [])
+        jobs.append(job)
+        self._run(self._answer_asked(live[1], job, jobs, work, then, failed), "views")
+        return job
+
+    async def _answer_asked(
+        self,
+        namespace: Namespace,
+        job: Job,
+        jobs: list[Job],
+        work: Callable[[Namespace, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        try:
+            job.checkpoint()
+            answer = await in_thread(lambda: work(namespace, job))
+            job.checkpoint()
+        except Cancelled:
+            return
+        except Exception as error:
+            if not job.cancelled:
+                failed(trouble_of(error).message)
+            return
+        finally:
+            jobs.remove(job)
+        then(answer)
 
     # --- answers -----------------------------------------------------------------------------------------------
 

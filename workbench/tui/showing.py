@@ -7,7 +7,6 @@ from dataclasses import replace
 from workbench.core.fingerprint import Fingerprint, fingerprint_text
 from workbench.tui.actions import Place
 from workbench.tui.pages.listing import folder_page, source_page
-from workbench.tui.pages.overview import overview
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.pages.trouble import trouble_page
 from workbench.tui.pages.welcome import welcome
@@ -15,6 +14,7 @@ from workbench.tui.signs import Signs
 from workbench.tui.state import Node, Opened, Source, Space, Status
 from workbench.tui.tree import source_rows
 from workbench.tui.verdicts import TONES, incoming_state, sign_of
+from workbench.tui.views import Subject
 from workbench.tui.widgets.bars import Header
 
 
@@ -34,7 +34,7 @@ def source_at(opened: Opened, node: Node | None) -> Source | None:
 
 
 def page_at(opened: Opened, node: Node | None, frame: Frame) -> Page:
-    """Give the page of whatever is at a node."""
+    """Give the page of whatever is at a node that is no namespace."""
     if opened.nothing:
         return welcome(frame)
     if node is not None and node.folder is not None and node.folder in opened.folders:
@@ -44,9 +44,6 @@ def page_at(opened: Opened, node: Node | None, frame: Frame) -> Page:
         return Page()
     if source.trouble is not None:
         return trouble_page(source, source.trouble, _how_many_open(opened), frame)
-    space = space_at(opened, node)
-    if space is not None:
-        return overview(space, frame)
     _, rows = source_rows(replace(source, expanded=True), frame.signs, depth=0, worst_first=True)
     return source_page(source, rows[1:] if source.spaces else [], frame)
 
@@ -63,16 +60,16 @@ def _how_many_open(opened: Opened) -> tuple[int, int]:
     return sum(source.trouble is None for source in everyone), len(everyone)
 
 
-def header_at(opened: Opened, node: Node | None, incoming: Fingerprint | None, signs: Signs) -> Header:
-    """Give the way to a node, and at the right the incoming verdict on it, else how much could be opened."""
+def header_at(opened: Opened, node: Node | None, incoming: Fingerprint | None, signs: Signs, view: str = "") -> Header:
+    """Give the way to a node and the view, and at the right the incoming verdict, else how much could be opened."""
     if opened.nothing or node is None:
         return Header(("nothing open",) if opened.nothing else ())
     space = space_at(opened, node)
     if incoming is None:
         readable, everyone = _how_many_open(opened)
         fact = f"{readable} of {everyone} sources open" if readable < everyone else ""
-        return Header(_path_to(opened, node), fact=fact)
-    header = Header(_path_to(opened, node), fingerprint_text(incoming))
+        return Header(_path_to(opened, node, view), fact=fact)
+    header = Header(_path_to(opened, node, view), fingerprint_text(incoming))
     verdict = space.report.incoming if space is not None and space.report is not None else None
     if verdict is None:
         return header
@@ -80,14 +77,22 @@ def header_at(opened: Opened, node: Node | None, incoming: Fingerprint | None, s
     return replace(header, verdict=f"{sign_of(state, signs)} {word}", verdict_tone=TONES[state])
 
 
-def _path_to(opened: Opened, node: Node) -> tuple[str, ...]:
+def _path_to(opened: Opened, node: Node, view: str) -> tuple[str, ...]:
     if node.folder is not None:
         return (opened.folders[node.folder].label,)
     source = source_at(opened, node)
     if source is None:
         return ()
     space = space_at(opened, node)
-    return (source.label,) if space is None else (source.label, space.name)
+    return (source.label,) if space is None else (source.label, space.name, *filter(None, [view]))
+
+
+def subject_at(opened: Opened, node: Node | None) -> Subject | None:
+    """Give the namespace at a node for the views; None where there is none, or its source has failed."""
+    source, space = source_at(opened, node), space_at(opened, node)
+    if source is None or space is None or node is None or source.trouble is not None:
+        return None
+    return Subject(Node(source=source.key, space=node.space or 0), source.request, source, space)
 
 
 def places_at(opened: Opened, node: Node | None, *, in_tree: bool, reading: bool) -> set[Place]:
@@ -96,6 +101,8 @@ def places_at(opened: Opened, node: Node | None, *, in_tree: bool, reading: bool
         return {Place.NOTHING}
     here = {Place.OPEN, Place.SOURCES if in_tree else Place.DETAIL}
     source, space = source_at(opened, node), space_at(opened, node)
+    if subject_at(opened, node) is not None:
+        here.add(Place.NAMESPACE)
     if source is not None:
         given_up = source.status is Status.STOPPED or (space is not None and space.status is Status.FAILED)
         if source.trouble is not None or given_up:

@@ -5,7 +5,7 @@ Every number here is taken from the report behind ``check --json``; nothing is c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from workbench.checkup.report import Code, Finding, IncomingVerdict, NamespaceReport, Severity, worst_first
@@ -48,6 +48,18 @@ WORDS = {
     Problem.URL: "a URL",
 }
 """Each problem in a word, for the row of the tree."""
+
+
+KEYS = {"Incoming": "i", "Fingerprint": "4", "Ceiling": "3", "Vectors": "4", "Duplicates": "2", "Norms": "4"}
+"""The key that goes from each concern to where more is said about it."""
+
+WAYS = {
+    "i": "hold another embedder against it",
+    "2": "look at the chunks",
+    "3": "see what was cut",
+    "4": "look at the vectors",
+}
+"""What those keys do, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +186,8 @@ def concerns(report: NamespaceReport, signs: Signs) -> tuple[Concern, ...]:
         _duplicates(report),
         _norms(report, signs),
     ]
-    return tuple(sorted(made, key=lambda concern: concern.state))
+    keyed = [replace(concern, key=KEYS[concern.name]) for concern in made]
+    return tuple(sorted(keyed, key=lambda concern: concern.state))
 
 
 def _worst(findings: tuple[Finding, ...], otherwise: State) -> tuple[State, str, str]:
@@ -193,7 +206,6 @@ def _incoming(report: NamespaceReport) -> Concern:
             State.EMPTY,
             "none given",
             "No incoming embedder was named, so nothing was held against this namespace.",
-            key="i",
             absent=True,
         )
     if verdict.conflict is None:
@@ -202,7 +214,7 @@ def _incoming(report: NamespaceReport) -> Concern:
         said = "unverified: only the lengths were compared" if unverified else "compatible: same model, same length"
         if verdict.against is None:
             state, said = State.EMPTY, "nothing here to compare with yet"
-        return Concern("Incoming", state, said, verdict.message, key="i")
+        return Concern("Incoming", state, said, verdict.message)
     state, sentence, fix = _worst(verdict.findings, State.BAD)
     if verdict.conflict == "dimensions":
         said = f"refused: {_dims(verdict.fingerprint)} dims do not fit {_dims(verdict.against or '?')}"
@@ -219,7 +231,6 @@ def _incoming(report: NamespaceReport) -> Concern:
         fix,
         count,
         report.fingerprints.count,
-        "i",
         brief=said[len("refused: ") :],
     )
 
@@ -327,12 +338,12 @@ def _norms(report: NamespaceReport, signs: Signs) -> Concern:
     norm = report.vectors.health.norm
     if norm is None:
         return Concern("Norms", State.EMPTY, "no finite vector", "There is no finite vector to measure.")
-    least, middle, most = (_length(value) for value in (norm.min, norm.median, norm.max))
+    least, middle, most = (length_text(value) for value in (norm.min, norm.median, norm.max))
     said = f"{least} {signs.dash} {most}, median {middle}"
     return Concern("Norms", State.OK, said, f"The finite vectors are between {least} and {most} long.")
 
 
-def _length(norm: float) -> str:
+def length_text(norm: float) -> str:
     """Write a norm with four decimals, or in powers of ten where those would say nothing."""
     plain = norm == 0 or 0.001 <= abs(norm) < 1_000_000
     return f"{norm:.4f}" if plain else f"{norm:.3g}"

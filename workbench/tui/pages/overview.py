@@ -8,7 +8,7 @@ from workbench.tui.pages.chart import histogram
 from workbench.tui.pages.parts import SHARE_CELLS, Frame, Page, keys_line, share_bar
 from workbench.tui.signs import Signs
 from workbench.tui.state import Space, State, Status
-from workbench.tui.verdicts import FILLS, TONES, Concern, concerns, lead_of, sign_of, tallies
+from workbench.tui.verdicts import FILLS, TONES, WAYS, Concern, concerns, lead_of, sign_of, tallies
 
 _CHART_ROWS = 9
 _BANNERS = {State.BAD: Ground.BAD, State.WARN: Ground.WARN}
@@ -22,9 +22,6 @@ def overview(space: Space, frame: Frame) -> Page:
     rows = concerns(report, frame.signs)
     page = Page()
     page.gap(frame)
-    if frame.roomy:
-        page.add(_facts(report, frame.signs, rows, frame.width))
-        page.add()
     chosen = rows[min(frame.selected, len(rows) - 1)]
     _headline(page, chosen, rows, frame)
     _table(page, rows, chosen, frame)
@@ -33,7 +30,12 @@ def overview(space: Space, frame: Frame) -> Page:
     return page
 
 
-def _facts(report: NamespaceReport, signs: Signs, rows: tuple[Concern, ...], width: int) -> Line:
+def facts(space: Space, signs: Signs, width: int) -> Line:
+    """Give what a namespace is in one row, and how many concerns are bad, worth a look, in order."""
+    report = space.report
+    if report is None:
+        return Line().add(space.name, bold=True)
+    rows = concerns(report, signs)
     line = Line().add(number(report.fingerprints.count), bold=True).add(" chunks", Tone.MUTED)
     dims = report.vectors.health.dims
     if dims is not None:
@@ -80,7 +82,7 @@ def _said(concern: Concern, frame: Frame) -> list[Line]:
     if rest:
         why.sentence(rest, room, at_most=5 if frame.roomy else 2 if frame.wide else 3)
     if concern.key:
-        fix.add(keys_line([(concern.key, "hold another embedder against it")]))
+        fix.add(keys_line([(concern.key, WAYS[concern.key])]))
     if concern.fix:
         fix.sentence(concern.fix, room, Tone.TEXT, at_most=3 if frame.roomy else 2)
     if frame.roomy and why.lines and fix.lines:

@@ -10,22 +10,28 @@ from workbench.tui.signs import Signs
 SHARE_CELLS = 14
 ROOMY = 30
 """From this many rows of terminal on there are blank rows around titles."""
+FRAME_ROWS = 2
+"""Rows of the terminal that are header and footer."""
 
 
 @dataclass(slots=True)
 class Frame:
-    """The room a page has: cells across, rows down, whether the pane has the focus, and the signs."""
+    """The room a page has: cells across, rows down, whether the pane has the focus, and the signs.
+
+    ``selected`` is the place of the cursor among the stops; ``above`` the rows of the pane that are not the page's.
+    """
 
     width: int
     height: int
     signs: Signs
     focused: bool = False
     selected: int = 0
+    above: int = 0
 
     @property
     def roomy(self) -> bool:
-        """Whether there is room for blank rows; the frame is two rows shorter than the terminal."""
-        return self.height + 2 >= ROOMY
+        """Whether there is room for blank rows."""
+        return self.height + self.above + FRAME_ROWS >= ROOMY
 
     @property
     def wide(self) -> bool:

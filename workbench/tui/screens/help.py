@@ -7,7 +7,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from workbench.tui.actions import ACTIONS, MOTIONS
+from workbench.tui.actions import ACTIONS, MOTIONS, Action
 from workbench.tui.draw import Line, Tone, titled_rule
 from workbench.tui.widgets.lines import LineList, look_of
 
@@ -15,17 +15,23 @@ from workbench.tui.widgets.lines import LineList, look_of
 class _Keys(LineList):
     """The list; it has no cursor, it only scrolls."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: tuple[Action, ...]) -> None:
         super().__init__(id="keys")
+        self._own = own
 
     def _lines(self, width: int) -> list[Line]:
         signs = look_of(self)[1]
         lines = [titled_rule("Move", width, signs.rule)]
         lines += [Line().add(keys, Tone.ACCENT, bold=True).to(20).add(does, Tone.MUTED) for keys, does in MOTIONS]
-        lines += [Line(), titled_rule("Do", width, signs.rule)]
-        for action in ACTIONS:
-            lines.append(Line().add(action.shown, Tone.ACCENT, bold=True).to(20).add(action.help, Tone.MUTED))
+        lines += [Line(), titled_rule("Do here" if self._own else "Do", width, signs.rule)]
+        if self._own:
+            lines += [*map(self._row, self._own), Line(), titled_rule("Everywhere", width, signs.rule)]
+        lines += map(self._row, ACTIONS)
         return lines
+
+    @staticmethod
+    def _row(action: Action) -> Line:
+        return Line().add(action.shown, Tone.ACCENT, bold=True).to(20).add(action.help, Tone.MUTED)
 
     def row_count(self) -> int:
         """One for each key, and the titles."""
@@ -46,12 +52,16 @@ class HelpScreen(ModalScreen[None]):
     CSS_PATH = "help.tcss"
     BINDINGS = [Binding("escape,q,question_mark,enter", "leave", "close", show=False)]  # noqa: RUF012
 
+    def __init__(self, own: tuple[Action, ...] = ()) -> None:
+        super().__init__()
+        self._own = own
+
     def compose(self) -> ComposeResult:
         """Lay out a frame with its title, and the list."""
         with Vertical(id="help") as frame:
             frame.border_title = "Keys"
             frame.border_subtitle = "esc closes"
-            yield _Keys()
+            yield _Keys(self._own)
 
     def action_leave(self) -> None:
         """Close."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, ClassVar
 
 from textual import on
@@ -12,22 +12,29 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.worker import Worker, WorkerState
 
 from workbench.core.fingerprint import Fingerprint
+from workbench.index.job import Job
+from workbench.index.model import IndexSource, Namespace
 from workbench.tui import messages
-from workbench.tui.actions import Place, actions_for, bindings
+from workbench.tui.actions import Action, Place, actions_for, bindings
+from workbench.tui.clipboard import copy_text
 from workbench.tui.draw import number
 from workbench.tui.reading import Reader
 from workbench.tui.session import Session
-from workbench.tui.showing import header_at, page_at, places_at, source_at, space_at
+from workbench.tui.showing import header_at, page_at, places_at, source_at, space_at, subject_at
 from workbench.tui.signs import Signs
 from workbench.tui.state import Node
+from workbench.tui.threads import T
 from workbench.tui.tree import rows_of
+from workbench.tui.views import Subject, View
 from workbench.tui.widgets.bars import FooterBar, HeaderBar
-from workbench.tui.widgets.detail import Detail
 from workbench.tui.widgets.lines import LineList, look_of
+from workbench.tui.widgets.pane import DetailPane, TabStrip
 from workbench.tui.widgets.sources import Heading, SourcesPane, SourcesTree
+from workbench.tui.widgets.typed import Question, TypedLine
 
 LOOK_SECONDS = 1.0
 """How often leases are looked at, and locked files that are waited for are tried again."""
@@ -35,13 +42,16 @@ LOOK_SECONDS = 1.0
 REDRAW_SECONDS = 0.04
 """Answers of readers are drawn at most this often; what the user does is drawn at once."""
 
+WIDE = 100
+"""From this many columns on two panes stand side by side."""
+
 _log = logging.getLogger(__name__)
 
 
 class MainScreen(Screen[None]):
     """Everything opened, and the detail of what is under the cursor."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 (Textual declares it so)
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012 (Textual declares it so)
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-roomy")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
 
@@ -58,6 +68,7 @@ class MainScreen(Screen[None]):
             incoming=incoming,
         )
         self._wanted = namespace
+        self._asked_from: Widget | None = None
         self._worst_first = False
         self._shown: Node | None = None
         self._update_due = False
@@ -68,8 +79,9 @@ class MainScreen(Screen[None]):
         yield HeaderBar()
         with Horizontal(id="panes"):
             yield SourcesPane(id="sources")
-            yield Detail()
+            yield DetailPane(self)
         yield FooterBar()
+        yield TypedLine()
 
     def on_mount(self) -> None:
         """Show the frame, then begin to read."""
@@ -114,8 +126,13 @@ class MainScreen(Screen[None]):
         return self.query_one(SourcesTree)
 
     @property
-    def _detail(self) -> Detail:
-        return self.query_one(Detail)
+    def _pane(self) -> DetailPane:
+        return self.query_one(DetailPane)
+
+    @property
+    def _in_detail(self) -> bool:
+        """Whether the detail has the focus, also while something floats above the screen."""
+        return self.focused is not None and self._pane in self.focused.ancestors
 
     @property
     def _signs(self) -> Signs:
@@ -148,8 +165,13 @@ class MainScreen(Screen[None]):
 
     def _show_here(self) -> None:
         """Show what is under the cursor, and the frame that goes with it."""
-        node, opened = self._tree.node, self.session.opened
-        self._detail.show(lambda frame: page_at(opened, node, frame), keep=node == self._shown)
+        node, opened, pane = self._tree.node, self.session.opened, self._pane
+        subject = subject_at(opened, node)
+        if subject is not None:
+            pane.show(subject)
+        else:
+            pane.show_page()
+            pane.overview.show_page(lambda frame: page_at(opened, node, frame), keep=node == self._shown)
         self._shown = node
         self._show_frame()
 
@@ -159,22 +181,36 @@ class MainScreen(Screen[None]):
         reading = self.session.reading
         order = "worst first" if self._worst_first else "as given"
         self.query_one(Heading).show(f"reading {signs.reading}" if reading else order, focused=self._tree.has_focus)
-        self.query_one(HeaderBar).show(header_at(opened, node, self.session.incoming, signs))
+        view = self._pane.title if self._pane.active != "overview" and self.size.width >= WIDE else ""
+        self.query_one(HeaderBar).show(header_at(opened, node, self.session.incoming, signs, view))
         footer = self.query_one(FooterBar)
-        footer.show(actions_for(self._places()))
+        footer.show(self.actions_here)
         held = [source.label for source in opened.sources.values() if source.held]
-        if reading:
+        if self._pane.view.busy:
+            footer.say(self._pane.view.busy, busy=True)
+        elif reading:
             footer.say(f"{number(len(reading))} source{'s' if len(reading) > 1 else ''} being read", busy=True)
         elif held:
             footer.say("1 file held" if len(held) == 1 else f"{number(len(held))} files held")
         else:
             footer.say(self.session.said)
 
+    @property
+    def view_in_focus(self) -> View | None:
+        """Give the view that gets the keys, if one does."""
+        return self._pane.view if self._in_detail else None
+
+    @property
+    def actions_here(self) -> list[Action]:
+        """Everything that can be done where the user is, the view's own actions first."""
+        view = self.view_in_focus
+        return actions_for(self._places(), view.actions_here() if view is not None else ())
+
     def _places(self) -> set[Place]:
         return places_at(
             self.session.opened,
             self._tree.node,
-            in_tree=not self._detail.has_focus,
+            in_tree=not self._in_detail,
             reading=bool(self.session.reading),
         )
 
@@ -199,7 +235,8 @@ class MainScreen(Screen[None]):
     def on_descendant_focus(self) -> None:
         """Let the pane with the focus take the whole width of a narrow terminal; see main.tcss."""
         if self.is_mounted:
-            self.set_class(self._detail.has_focus, "-in-detail")
+            if not self.query_one(TypedLine).has_focus_within:
+                self.set_class(self._in_detail, "-in-detail")
             self._show_frame()
 
     def _set_expanded(self, node: Node, expand: bool) -> None:
@@ -222,6 +259,76 @@ class MainScreen(Screen[None]):
             self._tree.focus()
             self._tree.move_to(places[node])
 
+    # --- what the screen does for a view: see views.Desk -------------------------------------------------------
+
+    def live(self, subject: Subject) -> tuple[IndexSource, Namespace] | None:
+        """Give the open source and its namespace."""
+        return self.session.live(subject.node)
+
+    def read(
+        self,
+        subject: Subject,
+        work: Callable[[Namespace, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+        progress: Callable[[int, int], None],
+    ) -> Job | None:
+        """Run ``work`` beside the event loop."""
+
+        def told(done: int, total: int) -> None:
+            progress(done, total)
+            self.post_message(messages.ViewProgress())
+
+        return self.session.ask(subject.node, work, then, failed, told)
+
+    @on(messages.ViewProgress)
+    def _view_progressed(self) -> None:
+        self._show_frame()
+
+    def say(self, said: str) -> None:
+        """Say what just happened."""
+        self.session.said = said
+        self._show_frame()
+
+    def frame_changed(self) -> None:
+        """Draw header and footer anew."""
+        if self.is_mounted:
+            self._show_frame()
+
+    def copy(self, text: str, what: str) -> None:
+        """Copy a text exactly, and say how much it was."""
+        copy_text(self.app, text)
+        self.say(f"copied {what}, {number(len(text))} characters")
+
+    def type_line(self, question: Question) -> None:
+        """Ask for one line of text, in the place of the footer."""
+        self._asked_from = self.focused
+        self.add_class("-typing")
+        self.query_one(TypedLine).ask(question)
+
+    @on(TypedLine.Closed)
+    def _line_closed(self) -> None:
+        """Give the focus back to whatever had it."""
+        self.remove_class("-typing")
+        if self._asked_from is not None and self._asked_from.is_mounted:
+            self._asked_from.focus()
+
+    def choose_view(self, id: str) -> View | None:
+        """Show another view of the namespace under the cursor, with the focus."""
+        view = self._pane.choose(id)
+        if view is not None:
+            self._pane.take_focus()
+            self._show_frame()
+        return view
+
+    @on(TabStrip.Picked)
+    def _tab_picked(self, message: TabStrip.Picked) -> None:
+        self.choose_view(message.id)
+
+    def act(self, id: str) -> None:
+        """Do what one of the actions of the table does."""
+        getattr(self, f"action_{id}")()
+
     # --- actions: see actions.py -------------------------------------------------------------------------------
 
     def action_enter(self) -> None:
@@ -232,14 +339,17 @@ class MainScreen(Screen[None]):
         if row.node.rest and row.node.folder is not None:
             self.session.open_more(self.session.opened.folders[row.node.folder])
         elif row.expanded is None or (row.expanded is False and space_at(self.session.opened, row.node) is not None):
-            self._detail.focus()
+            self._pane.take_focus()
         else:
             self._set_expanded(row.node, not row.expanded)
 
     def action_cancel(self) -> None:
         """Leave the detail; where nothing is to be left, stop reading, what is under the cursor first."""
-        if self._detail.has_focus:
-            self._tree.focus()
+        if self._in_detail:
+            if self._pane.view.back():
+                self._show_frame()
+            else:
+                self._tree.focus()
         else:
             self.session.stop(self._tree.node)
 
@@ -261,6 +371,8 @@ class MainScreen(Screen[None]):
         """Take the source or folder under the cursor out of the tree."""
         node = self._tree.node
         if node is not None and not node.rest:
+            if node.source is not None:
+                self._pane.forget(node.source)
             self.session.close(node)
             self._tree.focus()
 
@@ -271,7 +383,10 @@ class MainScreen(Screen[None]):
 
     def action_other_pane(self) -> None:
         """Go to the other pane."""
-        (self._detail if self._tree.has_focus else self._tree).focus()
+        if self._in_detail:
+            self._tree.focus()
+        else:
+            self._pane.take_focus()
 
     def action_copy_message(self) -> None:
         """Copy what is wrong here, exactly as it was said."""
@@ -281,9 +396,28 @@ class MainScreen(Screen[None]):
         if not text and space is not None and space.report is not None and space.report.findings:
             text = space.report.findings[0].message
         if text:
-            self.app.copy_to_clipboard(text)
-            self.session.said = f"copied {number(len(text))} characters"
-            self._show_frame()
+            self.copy(text, "the message")
+
+    def action_view_overview(self) -> None:
+        """Look at the verdicts."""
+        self.choose_view("overview")
+
+    def action_view_chunks(self) -> None:
+        """Look at the chunks."""
+        self.choose_view("chunks")
+
+    def action_view_ceiling(self) -> None:
+        """Look at what an embedder never read."""
+        self.choose_view("ceiling")
+
+    def action_view_vectors(self) -> None:
+        """Look at the vectors."""
+        self.choose_view("vectors")
+
+    def action_find(self) -> None:
+        """Search in the view that has the focus, else find sources by name."""
+        if self._in_detail and self._pane.view.find():
+            return
 
     def action_incoming(self) -> None:
         """Ask for the incoming embedder."""
@@ -316,7 +450,8 @@ class MainScreen(Screen[None]):
         """Every key."""
         from workbench.tui.screens.help import HelpScreen
 
-        self.app.push_screen(HelpScreen())
+        view = self.view_in_focus
+        self.app.push_screen(HelpScreen(view.actions_here() if view is not None else ()))
 
     def action_quit(self) -> None:
         """Leave."""

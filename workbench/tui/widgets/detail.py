@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from workbench.tui.draw import Ground, Line, Tone
-from workbench.tui.pages.parts import Frame, Page
+from workbench.tui.pages.parts import FRAME_ROWS, Frame, Page
 from workbench.tui.widgets.lines import LineList, look_of
 
 _LEFT = 2
@@ -17,8 +17,8 @@ Paint = Callable[[Frame], Page]
 class Detail(LineList):
     """Shows a page, drawn anew for each size; two columns of air on both sides."""
 
-    def __init__(self) -> None:
-        super().__init__(id="detail")
+    def __init__(self, *, id: str = "detail") -> None:
+        super().__init__(id=id)
         self._paint: Paint = lambda frame: Page()
         self._page = Page()
 
@@ -30,11 +30,20 @@ class Detail(LineList):
             self.scroll_home(animate=False)
         self.rows_changed()
 
+    def put(self, cursor: int, scroll: float) -> None:
+        """Put cursor and scroll where they were left."""
+        self.cursor = cursor
+        self.rows_changed()
+        self.scroll_to(y=scroll, animate=False)
+
     def rows_changed(self) -> None:
-        """Draw the page for the room there is now."""
+        """Draw the page for the room there is now; before there is any, nothing."""
+        if not self.is_attached:
+            return
         _, signs = look_of(self)
         width = max(20, self.size.width - _LEFT - _RIGHT)
-        frame = Frame(width, max(1, self.size.height), signs, self.has_focus, self.cursor)
+        above = max(0, self.screen.size.height - FRAME_ROWS - self.size.height)
+        frame = Frame(width, max(1, self.size.height), signs, self.has_focus, self.cursor, above)
         self._page = self._paint(frame)
         super().rows_changed()
 

@@ -1,0 +1,66 @@
+"""The views in the order of their digits; each is imported when it is first looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.tui.draw import Tone, number
+from workbench.tui.signs import Signs
+
+if TYPE_CHECKING:
+    from workbench.checkup.report import NamespaceReport
+    from workbench.tui.views import Desk, View
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One view by name: ``tag`` is what stands beside its title while it is not open, such as ``✂ 456``."""
+
+    id: str
+    title: str
+    make: Callable[[Desk], View]
+    tag: Callable[[NamespaceReport, Signs], tuple[str, Tone]] = lambda report, signs: ("", Tone.MUTED)
+
+
+def _overview(desk: Desk) -> View:
+    from workbench.tui.views.overview import Overview
+
+    return Overview(desk)
+
+
+def _chunks(desk: Desk) -> View:
+    from workbench.tui.views.chunks import Chunks
+
+    return Chunks(desk)
+
+
+def _ceiling(desk: Desk) -> View:
+    from workbench.tui.views.ceiling import Ceiling
+
+    return Ceiling(desk)
+
+
+def _vectors(desk: Desk) -> View:
+    from workbench.tui.views.vectors import Vectors
+
+    return Vectors(desk)
+
+
+def _clipped(report: NamespaceReport, signs: Signs) -> tuple[str, Tone]:
+    clipped = report.ceiling.clipped
+    return (f"{signs.clipped} {number(clipped.count)}" if clipped is not None and clipped.count else "", Tone.WARN)
+
+
+def _unusable(report: NamespaceReport, signs: Signs) -> tuple[str, Tone]:
+    unusable = report.vectors.health.unusable
+    return (f"{signs.warn} {number(unusable)}" if unusable else "", Tone.WARN)
+
+
+TABS = (
+    Tab("overview", "Overview", _overview),
+    Tab("chunks", "Chunks", _chunks),
+    Tab("ceiling", "Ceiling", _ceiling, _clipped),
+    Tab("vectors", "Vectors", _vectors, _unusable),
+)
