@@ -82,7 +82,7 @@ class FakeNamespace:
     wrong_dims: int = 0
     unusable: tuple[UnusableRow, ...] = ()
     expired: int = 0
-    norms: NormSpread = NormSpread(0.9998, 1.0, 1.0002)
+    norms: NormSpread = field(default_factory=lambda: NormSpread(0.9998, 1.0, 1.0002))
     norm_bins: NormBins | None = None
     duplicated: DuplicateIds = field(default_factory=lambda: DuplicateIds(0, 0))
     gate: threading.Event | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from workbench.checkup.consequences import Consequence, Outcome, consequence_of, consequence_of_kind
 from workbench.checkup.report import Code, NamespaceReport, worst_first
@@ -12,6 +13,7 @@ from workbench.index.model import Unusable, UnusableRow, VectorHealth
 from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, short_fingerprint, titled_rule, wrap
 from workbench.tui.pages.norms import norm_chart
 from workbench.tui.pages.parts import SHARE_CELLS, Frame, Page, keys_line, share_bar
+from workbench.tui.signs import Signs
 from workbench.tui.state import State
 from workbench.tui.verdicts import FILLS, TONES, lead_of, length_text
 
@@ -337,24 +339,31 @@ def _rows(page: Page, report: NamespaceReport, kinds: tuple[Kind, ...], listing:
             page.add(keys_line([("r", "look them up")]))
         return
     first = len([kind for kind in kinds if kind.count])
-    does_at = frame.width - 19
-    detail_at = min(does_at - 4, frame.signs.state_cells + 1 + max(12, frame.width * 2 // 5 - 6))
-    for place, row in enumerate(rows, first):
-        here = frame.focused and place == frame.selected
+    for place, line in enumerate(_row_lines(rows, report.adapter, frame.width, frame.signs), first):
         page.stops.append(len(page.lines))
-        does = consequence_of(report.adapter, row.flaw)
-        page.add(_row_line(row, does, (detail_at, does_at), frame, here=here))
-        if here:
+        if frame.focused and place == frame.selected:
+            row = rows[place - first]
+            does = consequence_of(report.adapter, row.flaw)
+            page.add(_row_line(row, does, frame.width, frame.signs, here=True))
             _told(page, does.sentence, frame)
+        else:
+            page.add(line)
     if len(rows) < total:
         page.add(Line().add(f"{frame.signs.more} {number(total - len(rows))} more are not listed", Tone.FAINT))
 
 
-def _row_line(row: UnusableRow, does: Consequence, at: tuple[int, int], frame: Frame, *, here: bool) -> Line:
-    detail_at, does_at = at
+@lru_cache(maxsize=2)
+def _row_lines(rows: tuple[UnusableRow, ...], adapter: str, width: int, signs: Signs) -> tuple[Line, ...]:
+    """Draw all rows once for a width: a thousand of them take longer than a key press may."""
+    return tuple(_row_line(row, consequence_of(adapter, row.flaw), width, signs) for row in rows)
+
+
+def _row_line(row: UnusableRow, does: Consequence, width: int, signs: Signs, *, here: bool = False) -> Line:
+    does_at = width - max(map(len, _DOES.values()))
+    detail_at = min(does_at - 4, signs.state_cells + 1 + max(12, width * 2 // 5 - 6))
     line = Line(Ground.CURSOR if here else Ground.PLAIN)
-    line.add(lead_of(State.WARN, frame.signs), Tone.WARN, bold=True)
-    line.add(clip(row.id, detail_at - line.cells - 2, frame.signs.more), bold=here).to(detail_at)
-    line.add(clip(row.detail, does_at - detail_at - 2, frame.signs.more), Tone.MUTED).to(does_at)
+    line.add(lead_of(State.WARN, signs), Tone.WARN, bold=True)
+    line.add(clip(row.id, detail_at - line.cells - 2, signs.more), bold=here).to(detail_at)
+    line.add(clip(row.detail, does_at - detail_at - 2, signs.more), Tone.MUTED).to(does_at)
     strong = does.outcome <= Outcome.UNORDERED
     return line.add(_DOES[does.outcome], Tone.WARN if strong else Tone.MUTED)
