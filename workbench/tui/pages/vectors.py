@@ -9,6 +9,7 @@ from functools import lru_cache
 from workbench.checkup.consequences import Consequence, Outcome, consequence_of, consequence_of_kind
 from workbench.checkup.report import Code, NamespaceReport, worst_first
 from workbench.checkup.wording import counted, of_all, share, verb
+from workbench.core.text import inert
 from workbench.index.model import Unusable, UnusableRow, VectorHealth
 from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, short_fingerprint, titled_rule, wrap
 from workbench.tui.pages.norms import norm_chart
@@ -50,7 +51,7 @@ _IT_DOES = {**_DOES, Outcome.FAILS: "fails every search"}
 
 _MOST_FINGERPRINTS = 6
 _COUNT_CELLS = 9
-_SHARE_CELLS = 13
+_SHARE_CELLS = 12
 _BARS_FROM = 84
 """From this width on the kinds have a bar beside their numbers; the words matter more."""
 
@@ -186,7 +187,7 @@ def _verdict(report: NamespaceReport, kinds: tuple[Kind, ...]) -> _Verdict:
     worst = min(kind.does.outcome for kind in there)
     guilty = sum(kind.doing(worst) for kind in there)
     fix = worst_first(report.vectors.findings)[0].fix if report.vectors.findings else ""
-    amount = f"{number(health.unusable + health.missing)} of {number(health.count)} unusable"
+    amount = f"{number(health.unusable + health.missing)} of {number(health.count)} rows"
     return _Verdict(State.WARN, _said(worst, guilty, health.count), fix, amount)
 
 
@@ -217,11 +218,19 @@ def _said(outcome: Outcome, count: int, total: int) -> str:
 
 
 def _kinds(page: Page, health: VectorHealth, kinds: tuple[Kind, ...], frame: Frame) -> None:
-    some = any(kind.count for kind in kinds)
-    if not some and not frame.roomy:
+    there = sum(1 for kind in kinds if kind.count)
+    if not there and not frame.roomy:
         return
-    fact = Line().add("what they do to a search" if some else "none", Tone.FAINT)
-    page.add(titled_rule("Unusable", frame.width, frame.signs.rule, fact=fact, focused=frame.focused))
+    fact = Line().add("what they do to a search" if there else "none", Tone.FAINT)
+    page.add(
+        titled_rule(
+            "Unusable",
+            frame.width,
+            frame.signs.rule,
+            fact=fact,
+            focused=frame.focused and frame.selected < max(1, there),
+        )
+    )
     place = 0
     for kind in kinds:
         here = frame.focused and bool(kind.count) and place == frame.selected
@@ -261,11 +270,11 @@ def _amount(count: int, total: int, tone: Tone, frame: Frame, used: int) -> Line
         return line
     if frame.width >= _BARS_FROM:
         line.extend(share_bar(count, total, tone, frame.signs, SHARE_CELLS - 4).spans)
-    return line.add(share(count, total).rjust(_SHARE_CELLS), Tone.MUTED).add("   ")
+    return line.add(share(count, total).rjust(_SHARE_CELLS), Tone.MUTED).add("  ")
 
 
 def _told(page: Page, sentence: str, frame: Frame) -> None:
-    """Say more about the row under the cursor, right below it."""
+    """Say all about the row under the cursor, right below it."""
     indent = frame.signs.state_cells + 1
     for text in wrap(sentence, frame.width - indent):
         page.add(Line().to(indent).add(text, Tone.MUTED))
@@ -280,7 +289,7 @@ def _fingerprints(page: Page, report: NamespaceReport, frame: Frame) -> None:
     if not counts:
         return
     fact = Line().add("vectors", Tone.FAINT)
-    page.add(titled_rule("Fingerprints", frame.width, frame.signs.rule, fact=fact, focused=frame.focused))
+    page.add(titled_rule("Fingerprints", frame.width, frame.signs.rule, fact=fact))
     total = sum(each.count for each in counts)
     for place, each in enumerate(counts[:_MOST_FINGERPRINTS]):
         tone = (Tone.ACCENT, Tone.WARN)[place] if place < 2 and len(counts) > 1 else Tone.MUTED
@@ -310,7 +319,7 @@ def _norms(page: Page, health: VectorHealth, frame: Frame) -> None:
     fact.add(f" {frame.signs.dot} median ", Tone.FAINT).add(middle, bold=True)
     if health.zero:
         fact.add("   ").add(frame.signs.warn, Tone.WARN, bold=True).add(f" {number(health.zero)} at 0", Tone.WARN)
-    page.add(titled_rule("Norms", frame.width, frame.signs.rule, fact=fact, focused=frame.focused))
+    page.add(titled_rule("Norms", frame.width, frame.signs.rule, fact=fact))
     if frame.roomy and health.norm_bins is not None:
         for line in norm_chart(health.norm_bins, frame.width, 4, frame.signs):
             page.add(line)
@@ -330,7 +339,9 @@ def _rows(page: Page, report: NamespaceReport, kinds: tuple[Kind, ...], listing:
         fact.add(", in the order of the file", Tone.FAINT)
     elif listing.reading:
         fact = keys_line([("esc", "cancel")])
-    page.add(titled_rule("Rows", frame.width, frame.signs.rule, fact=fact, focused=frame.focused))
+    first = sum(1 for kind in kinds if kind.count)
+    within = frame.focused and frame.selected >= first
+    page.add(titled_rule("Rows", frame.width, frame.signs.rule, fact=fact, focused=within))
     if rows is None:
         if listing.reading:
             page.add(Line().add(f"being looked up {frame.signs.reading}", Tone.MUTED))
@@ -338,14 +349,14 @@ def _rows(page: Page, report: NamespaceReport, kinds: tuple[Kind, ...], listing:
             page.sentence(listing.why or "not looked up", frame.width)
             page.add(keys_line([("r", "look them up")]))
         return
-    first = len([kind for kind in kinds if kind.count])
     for place, line in enumerate(_row_lines(rows, report.adapter, frame.width, frame.signs), first):
         page.stops.append(len(page.lines))
         if frame.focused and place == frame.selected:
             row = rows[place - first]
             does = consequence_of(report.adapter, row.flaw)
-            page.add(_row_line(row, does, frame.width, frame.signs, here=True))
-            _told(page, does.sentence, frame)
+            chosen = page.add(_row_line(row, does, frame.width, frame.signs, here=True))
+            cut = inert(row.detail) not in chosen.text or inert(row.id) not in chosen.text
+            _told(page, f"{row.id}: {row.detail}. {does.sentence}" if cut else does.sentence, frame)
         else:
             page.add(line)
     if len(rows) < total:

@@ -54,8 +54,9 @@ def _clipped(report: NamespaceReport, signs: Signs) -> tuple[str, Tone]:
 
 
 def _unusable(report: NamespaceReport, signs: Signs) -> tuple[str, Tone]:
-    unusable = report.vectors.health.unusable
-    return (f"{signs.warn} {number(unusable)}" if unusable else "", Tone.WARN)
+    health = report.vectors.health
+    never_rank = health.unusable + health.missing
+    return (f"{signs.warn} {number(never_rank)}" if never_rank else "", Tone.WARN)
 
 
 TABS = (
