@@ -41,10 +41,11 @@ class Frame:
 
 @dataclass(slots=True)
 class Page:
-    """Finished lines, and which of them the cursor can stand on."""
+    """Finished lines, which of them the cursor can stand on, and how many below it say more about its row."""
 
     lines: list[Line] = field(default_factory=list)
     stops: list[int] = field(default_factory=list)
+    told: int = 0
 
     def add(self, line: Line | None = None) -> Line:
         """Append a line, an empty one without argument, and return it."""

@@ -276,8 +276,9 @@ def _amount(count: int, total: int, tone: Tone, frame: Frame, used: int) -> Line
 def _told(page: Page, sentence: str, frame: Frame) -> None:
     """Say all about the row under the cursor, right below it."""
     indent = frame.signs.state_cells + 1
-    for text in wrap(sentence, frame.width - indent):
-        page.add(Line().to(indent).add(text, Tone.MUTED))
+    rows = wrap(sentence, frame.width - indent)
+    page.lines += [Line().to(indent).add(row, Tone.MUTED) for row in rows]
+    page.told = len(rows)
 
 
 # --- spaces ------------------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from textual.geometry import Region
+
 from workbench.tui.draw import Ground, Line, Tone
 from workbench.tui.pages.parts import FRAME_ROWS, Frame, Page
 from workbench.tui.widgets.lines import LineList, look_of
@@ -51,6 +53,9 @@ class Detail(LineList):
         """Draw the page anew: it may say more about the row under the cursor."""
         super().move_to(place)
         self.rows_changed()
+        row = self._row_of(self.cursor)
+        if self._page.told and row is not None:
+            self.scroll_to_region(Region(0, row, 1, 1 + self._page.told), animate=False)
 
     def action_outward(self) -> None:
         """Back to the sources."""
