@@ -52,6 +52,7 @@ _IT_DOES = {**_DOES, Outcome.FAILS: "fails every search"}
 _MOST_FINGERPRINTS = 6
 _COUNT_CELLS = 9
 _SHARE_CELLS = 12
+_MEDIAN_FROM = 60
 _BARS_FROM = 84
 """From this width on the kinds have a bar beside their numbers; the words matter more."""
 
@@ -317,7 +318,8 @@ def _norms(page: Page, health: VectorHealth, frame: Frame) -> None:
         return
     least, middle, most = (length_text(value) for value in (norm.min, norm.median, norm.max))
     fact = Line().add(least, bold=True).add(f" {frame.signs.dash} ", Tone.FAINT).add(most, bold=True)
-    fact.add(f" {frame.signs.dot} median ", Tone.FAINT).add(middle, bold=True)
+    if frame.width >= _MEDIAN_FROM:
+        fact.add(f" {frame.signs.dot} median ", Tone.FAINT).add(middle, bold=True)
     if health.zero:
         fact.add("   ").add(frame.signs.warn, Tone.WARN, bold=True).add(f" {number(health.zero)} at 0", Tone.WARN)
     page.add(titled_rule("Norms", frame.width, frame.signs.rule, fact=fact))
@@ -378,4 +380,4 @@ def _row_line(row: UnusableRow, does: Consequence, width: int, signs: Signs, *, 
     line.add(clip(row.id, detail_at - line.cells - 2, signs.more), bold=here).to(detail_at)
     line.add(clip(row.detail, does_at - detail_at - 2, signs.more), Tone.MUTED).to(does_at)
     strong = does.outcome <= Outcome.UNORDERED
-    return line.add(_DOES[does.outcome], Tone.WARN if strong else Tone.MUTED)
+    return line.add(_DOES[does.outcome], Tone.WARN if strong else Tone.MUTED).cut(width, signs.more)
