@@ -8,8 +8,13 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         from workbench import __version__
 
-        sys.stdout.write(f"workbench {__version__}\n")
-        raise SystemExit(0)
+        try:
+            if sys.stdout is not None:  # closed before the program began
+                sys.stdout.write(f"workbench {__version__}\n")
+                sys.stdout.flush()
+            raise SystemExit(0)
+        except OSError:
+            pass  # a full disk, or a reader that has gone: the commands know what to say
     from workbench.cli.main import run
 
     raise SystemExit(run())

@@ -102,11 +102,12 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_a_full_disk_under_the_output_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [("check", "index.db"), ("--help",), ("--version",), ("doctor",)])
+def test_a_full_disk_under_the_output_is_said(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     Index([Row("a")], {"docs": "acme@2"}).write(tmp_path / "index.db")
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "workbench", "check", "index.db"],
+            [sys.executable, "-m", "workbench", *arguments],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -116,6 +117,23 @@ def test_a_full_disk_under_the_output_is_said(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "could not be written" in done.stderr
     assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("check", "--help"), ("doctor",)])
+def test_a_reader_of_help_that_goes_away_is_no_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench", *arguments],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
+        cwd=tmp_path,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_nobody_foresaw_is_one_sentence_and_the_details_are_kept(tmp_path: Path) -> None:
@@ -195,3 +213,24 @@ def test_closed_streams_are_no_crash(tmp_path: Path) -> None:
         )
         assert done.returncode == 0
         assert done.stderr == ""
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell to close a stream")
+@pytest.mark.parametrize(
+    ("command", "code"), [("open index.db", 2), ("doctor", 0), ("doctor --json", 0), ("--version", 0), ("--help", 0)]
+)
+@pytest.mark.parametrize("closing", ["<&-", ">&-"])
+def test_a_closed_input_or_output_is_not_called_unforeseen(
+    tmp_path: Path, command: str, code: int, closing: str
+) -> None:
+    Index([Row("a")], {"docs": "acme@2"}).write(tmp_path / "index.db")
+    done = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m workbench {command} {closing}'],
+        capture_output=True,
+        text=True,
+        env=environment(tmp_path),
+        cwd=tmp_path,
+    )
+    assert done.returncode == code
+    assert "foresee" not in done.stderr
+    assert ("workbench check index.db" in " ".join(done.stderr.split())) == command.startswith("open")

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pickle
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -173,9 +174,34 @@ def test_an_array_that_claims_more_than_the_file_holds_or_has_two_dimensions_is_
     assert search(folder, "--vector", "claims.npy", "--incoming", "acme@2").code == 2
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param("(" * 9_000, id="brackets that are never closed"),
+        pytest.param("-" * 9_000 + "1", id="too deep to parse"),
+        pytest.param("'''", id="a string that is never closed"),
+        pytest.param("  {\n 'a'\n   :\n", id="crooked indentation"),
+        pytest.param("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}", id="a negative length"),
+        pytest.param("{'descr': {'x': 1}, 'fortran_order': False, 'shape': (2,)}", id="no type of numbers"),
+    ],
+)
+def test_an_array_file_with_a_hostile_header_is_refused_as_no_array(folder: Path, header: str) -> None:
+    data = f"{header}\n".encode()
+    (folder / "query.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(data)) + data + bytes(16))
+    ran = search(folder, "--vector", "query.npy", "--incoming", "acme@2")
+    assert ran.code == 2
+    assert "no .npy of one dimension" in " ".join(ran.err.split())
+
+
 def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     assert search(folder, "--vector", "pipe", "--incoming", "acme@2").code == 2
+
+
+def test_a_folder_given_as_a_vector_is_no_regular_file(folder: Path) -> None:
+    ran = search(folder, "--vector", ".", "--incoming", "acme@2")
+    assert ran.code == 2
+    assert "no regular file" in ran.err
 
 
 def test_the_only_namespace_need_not_be_named_and_several_must(folder: Path) -> None:

@@ -15,7 +15,7 @@ import click
 
 from workbench import __version__
 from workbench.cli import crash, options
-from workbench.cli.output import Sign, stdout
+from workbench.cli.output import Sign, is_terminal, stdout
 
 _NEEDED = ("textual", "duckdb", "numpy", "orjson", "click", "platformdirs")
 _OPTIONAL = (("local", "wordllama", ("wordllama",)), ("minilm", "minilm", ("onnxruntime", "tokenizers")))
@@ -63,10 +63,10 @@ def _report() -> dict[str, dict[str, object]]:
             "system": f"{platform.system()} {platform.machine()}",
         },
         "terminal": {
-            "stdin": sys.stdin.isatty(),
-            "stdout": sys.stdout.isatty(),
+            "stdin": is_terminal(sys.stdin),
+            "stdout": is_terminal(sys.stdout),
             "size": f"{size.columns}x{size.lines}",
-            "encoding": sys.stdout.encoding,
+            "encoding": None if sys.stdout is None else sys.stdout.encoding,
             "locale": locale.setlocale(locale.LC_CTYPE),
             "colours": _colours(),
             **{name: os.environ[name] for name in _VARIABLES if name in os.environ},

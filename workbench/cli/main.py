@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
 import logging
 import os
@@ -13,7 +14,7 @@ import click
 
 from workbench import __version__
 from workbench.cli import crash
-from workbench.cli.output import Sign, stderr
+from workbench.cli.output import Sign, discard, stderr
 
 _COMMANDS = {
     "open": "the terminal workbench over index files and folders",
@@ -24,6 +25,7 @@ _COMMANDS = {
 }
 _INTERRUPTED = 130
 _WRONG_USAGE = 2
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class _Commands(click.Group):
@@ -72,7 +74,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         stderr().line("interrupted: nothing was changed")
         return _INTERRUPTED
-    except Exception:
+    except SystemExit:
+        # How click ends when whoever read the help has gone, which is no error.
+        return 0
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            discard(sys.stdout)
+            return _refuse(click.ClickException(f"the output could not be written: {error.strerror}"))
         logging.getLogger("workbench.cli").exception("the command failed")
         stderr().verdict(
             Sign.ERROR,

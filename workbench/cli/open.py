@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from workbench.cli import options
-from workbench.cli.output import Sign, stderr
+from workbench.cli.output import Sign, is_terminal, stderr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def run_workbench(
     ascii_only: bool = False,
 ) -> int:
     """Run the terminal program and give its exit code; 2 without a terminal, naming the command to use instead."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         instead = shlex.join(["workbench", "check", *paths])
         stderr().verdict(Sign.ERROR, f"the workbench needs a terminal to draw on; use instead: {instead}", indent=0)
         return 2

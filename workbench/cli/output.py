@@ -120,7 +120,7 @@ class Output:
             self._stream.write(safe)
             self._stream.flush()
         except OSError as error:
-            _discard(self._stream)
+            discard(self._stream)
             # A reader that has gone is no error, and a complaint that cannot be written has nowhere to go.
             if not isinstance(error, BrokenPipeError) and self._stream is sys.stdout:
                 raise click.ClickException(f"the output could not be written: {error.strerror or error}") from None
@@ -187,7 +187,12 @@ def _can_write(stream: TextIO, text: str) -> bool:
     return True
 
 
-def _discard(stream: TextIO) -> None:
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal; one that was closed before the program began is None."""
+    return stream is not None and stream.isatty()
+
+
+def discard(stream: TextIO) -> None:
     """Let the rest go nowhere: the reader has gone, which is no error, and the exit code still tells the outcome."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())

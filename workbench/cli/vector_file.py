@@ -25,10 +25,11 @@ def read_vector(path: str) -> NDArray[np.float64]:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise ValueError(f"{path} is no regular file; give a JSON list of numbers, or a .npy of one dimension")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise ValueError(f"{path} is no regular file; give a JSON list of numbers, or a .npy of one dimension")
         if found.st_size > _LARGEST_BYTES:
             raise ValueError(f"{path} is {found.st_size:,} bytes, and a vector file may have {_LARGEST_BYTES:,}")
         is_npy = file.read(len(_NPY)) == _NPY
@@ -44,10 +45,11 @@ def _from_npy(path: str, file: IO[bytes], size: int) -> NDArray[np.float64]:
         read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = read_header(file)
         # Checked before anything is read: a header can claim more numbers than there is memory.
-        if len(shape) != 1 or dtype.kind not in "fiu" or dtype.hasobject or shape[0] * dtype.itemsize > size:
+        plain = dtype.kind in "fiu" and not dtype.hasobject
+        if len(shape) != 1 or not plain or not 0 <= shape[0] * dtype.itemsize <= size:
             raise ValueError
         numbers = np.frombuffer(file.read(shape[0] * dtype.itemsize), dtype, shape[0])
-    except (ValueError, OSError, EOFError, SyntaxError):
+    except Exception:  # the header is parsed as Python, and what a hostile one can raise is nowhere listed
         raise ValueError(f"{path} is no .npy of one dimension that holds plain numbers") from None
     return _vector(path, numbers.astype(np.float64))
 
