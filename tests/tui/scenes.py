@@ -6,7 +6,17 @@ import threading
 
 from tests.tui.fakes import FakeNamespace, FakeReader, FakeSource
 from workbench.core.fingerprint import Fingerprint
-from workbench.index.model import DuplicateIds, FingerprintCount, LockHolder, Problem, SourceError
+from workbench.index.model import (
+    DuplicateIds,
+    FingerprintCount,
+    Flaw,
+    LockHolder,
+    NormBins,
+    NormSpread,
+    Problem,
+    SourceError,
+    UnusableRow,
+)
 
 SMALL = "text-embedding-3-small@1536"
 ADA = "text-embedding-ada-002@1536"
@@ -82,6 +92,38 @@ def tickets() -> FakeSource:
         container="sqlite",
         adapter="plain-table",
     )
+
+
+def unusable() -> FakeReader:
+    """One namespace of LangChain's store with every kind of unusable vector in it."""
+    rows = (
+        UnusableRow("faq/returns.md#118", Flaw.NOT_FINITE, "element 3 is NaN"),
+        UnusableRow("faq/returns.md#204", Flaw.NOT_FINITE, "element 0 is NaN, and 383 more are not finite"),
+        UnusableRow("faq/よくある質問.md#7", Flaw.NULL_ELEMENT, "element 7 is NULL"),
+        UnusableRow("faq/shipping.md#571", Flaw.ZERO, "all 384 elements are 0"),
+        UnusableRow("faq/shipping.md#572", Flaw.ZERO, "all 384 elements are 0"),
+        UnusableRow("faq/old/import-2023.md#803", Flaw.OTHER_LENGTH, "256 numbers instead of 384"),
+        *(UnusableRow(f"faq/drafts.md#{place}", Flaw.ABSENT, "no vector") for place in range(12)),
+    )
+    bins = [0] * 1_000
+    for place in range(4_084):
+        bins[500 + round(480 * (((place * 7_919) % 997) / 498.5 - 1) ** 3)] += 1
+    namespace = FakeNamespace(
+        "faq",
+        adapter="langchain",
+        keeps_records=False,
+        declared_dims=384,
+        lengths_=bell(4_102, 600, 400),
+        counts=(FingerprintCount("?@384", 4_089), FingerprintCount("?@256", 1)),
+        non_finite=3,
+        zero=2,
+        wrong_dims=1,
+        missing=12,
+        unusable=rows,
+        norms=NormSpread(0.0, 1.0, 1.0004),
+        norm_bins=NormBins(0.9991, 1.0004, tuple(bins)),
+    )
+    return FakeReader({"support/faq.duckdb": FakeSource("support/faq.duckdb", (namespace,), adapter="langchain")})
 
 
 def locked() -> SourceError:

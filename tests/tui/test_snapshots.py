@@ -54,6 +54,11 @@ def _ready(on: str | None, keys: tuple[str, ...], reading: bool) -> Callable[[Pi
             tree.move_to(next(place for place, row in enumerate(tree.rows) if row.name == on))
         await pilot.press(*keys)
         await pilot.pause()
+        for _ in range(1_000):
+            if reading or main.settled:
+                break
+            await pilot.pause(0.01)
+        await pilot.pause()
 
     return run_before
 
@@ -118,6 +123,33 @@ class TestLoaded:
         names = ("日本語のマニュアル", "emoji 👩\u200d🔬 lab", "cafe\u0301 au lait", "plain")
         source = FakeSource("文書.duckdb", tuple(FakeNamespace(name) for name in names))
         assert picture(FakeReader({"文書.duckdb": source}), size, "j")
+
+
+class TestVectors:
+    """The vectors of a namespace."""
+
+    @SIZES
+    def test_unusable_ones(self, picture: Compare, size: tuple[int, int]) -> None:
+        """What they do to a search first; each row with its reason, the one under the cursor in a sentence."""
+        assert picture(scenes.unusable(), size, "4", "down", "down", "down", on="faq")
+
+    @SIZES
+    def test_usable_ones(self, picture: Compare, size: tuple[int, int]) -> None:
+        """One calm line, the norms."""
+        assert picture(scenes.loaded(), size, "4", on="changelog")
+
+    @SIZES
+    def test_two_spaces(self, picture: Compare, size: tuple[int, int]) -> None:
+        """Each with a letter, a count and a share."""
+        assert picture(scenes.loaded(), size, "4", on="legacy-faq")
+
+    def test_light(self, picture: Compare) -> None:
+        """The light theme."""
+        assert picture(scenes.unusable(), LARGE_TERMINAL, "4", on="faq", theme="workbench-light")
+
+    def test_ascii(self, picture: Compare) -> None:
+        """Seven-bit signs."""
+        assert picture(scenes.unusable(), SMALL_TERMINAL, "4", on="faq", ascii_only=True)
 
 
 class TestNothingOpen:

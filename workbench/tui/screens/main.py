@@ -73,6 +73,7 @@ class MainScreen(Screen[None]):
         self._shown: Node | None = None
         self._update_due = False
         self._updated = 0.0
+        self._also_changed: Callable[[], None] = lambda: None
 
     def compose(self) -> ComposeResult:
         """Header, sources and detail, footer."""
@@ -141,7 +142,9 @@ class MainScreen(Screen[None]):
     @property
     def settled(self) -> bool:
         """Whether nothing is being read and everything is shown as it is."""
-        return bool(self.session.opened.roots or not self.given) and not self.session.reading and not self._update_due
+        listed = bool(self.session.opened.roots or not self.given)
+        asking = any(view.asked for view in self.query(View))
+        return listed and not self.session.reading and not asking and not self._update_due
 
     def _update_soon(self) -> None:
         """Show everything as it is now, at once or, while answers pour in, at most so often."""
@@ -162,6 +165,7 @@ class MainScreen(Screen[None]):
         self.set_class(self.session.opened.nothing, "-nothing")
         self._tree.show(rows_of(self.session.opened, self._signs, worst_first=self._worst_first))
         self._show_here()
+        self._also_changed()
 
     def _show_here(self) -> None:
         """Show what is under the cursor, and the frame that goes with it."""
@@ -420,17 +424,13 @@ class MainScreen(Screen[None]):
             return
 
     def action_incoming(self) -> None:
-        """Ask for the incoming embedder."""
-        from workbench.tui.screens.prompt import ask_incoming
+        """Type or pick the incoming embedder."""
+        from workbench.tui.screens.incoming import IncomingScreen
 
         if not self.session.opened.nothing:
-            self.app.push_screen(ask_incoming(self.session), self._incoming_given)
-
-    def _incoming_given(self, given: str | None) -> None:
-        from workbench.core.fingerprint import parse_fingerprint
-
-        if given is not None:
-            self.session.set_incoming(parse_fingerprint(given) if given else None)
+            floating = IncomingScreen(self.session, self._tree.node, lambda: self._tree.rows, self.action_ask_path)
+            self._also_changed = floating.session_changed
+            self.app.push_screen(floating)
 
     def action_ask_path(self) -> None:
         """Ask for a file or folder to open."""
