@@ -93,18 +93,30 @@ class LengthProfile:
         """At most MAX_LISTED chunks, longest first, ties in the order of the source."""
         return tuple(self.find_longest())
 
+    @cached_property
+    def _behind(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Sums that make every ceiling one look-up: from each length on, chunks and code units; up to it, ``over``.
+
+        Each has one element more than there are lengths.
+        """
+        known = self.histogram_of_lengths
+        none = np.zeros(1, np.int64)
+        chunks = np.concatenate((np.cumsum(known.counts[::-1])[::-1], none))
+        chars = np.concatenate((np.cumsum((known.lengths * known.counts)[::-1])[::-1], none))
+        return chunks, chars, np.concatenate((none, np.cumsum(known.over)))
+
     def clip(self, ceiling: int) -> ClipCount:
         """Answer one ceiling: strictly longer chunks are clipped, the rest behind the ceiling is lost."""
-        known = self.histogram_of_lengths
-        first = int(np.searchsorted(known.lengths, ceiling, side="right"))
-        lengths, counts = known.lengths[first:], known.counts[first:]
+        first = int(np.searchsorted(self.histogram_of_lengths.lengths, ceiling, side="right"))
+        chunks, chars, over = self._behind
+        count = int(chunks[first])
         return ClipCount(
             ceiling=ceiling,
-            count=int(counts.sum()),
-            total=self.total,
-            lost_chars=int(((lengths - ceiling) * counts).sum()),
-            total_chars=int((known.lengths * known.counts).sum()),
-            possible=int(known.over[:first].sum()),
+            count=count,
+            total=int(chunks[0]),
+            lost_chars=int(chars[first]) - ceiling * count,
+            total_chars=int(chars[0]),
+            possible=int(over[first]),
         )
 
     def histogram(self, width: int) -> NDArray[np.int64]:

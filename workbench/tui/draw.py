@@ -7,7 +7,7 @@ command a terminal is made visible first, so a name, an id or a message of a fil
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from rich.cells import cell_len, set_cell_size
@@ -42,18 +42,24 @@ class Ground(StrEnum):
     CURSOR_BLURRED = "cursor-blurred"
     BAD = "bad"
     WARN = "warn"
+    GOOD = "good"
+    LOST = "lost"
     ACTION = "action"
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A run of cells in one style. ``solid`` gives it its own colour as ground too: columns then have no seams."""
+    """A run of cells in one style. ``solid`` gives it its own colour as ground too: columns then have no seams.
+
+    ``plain`` keeps the ground of its line away from it.
+    """
 
     text: str
     tone: Tone = Tone.TEXT
     bold: bool = False
     italic: bool = False
     solid: bool = False
+    plain: bool = False
 
     @property
     def cells(self) -> int:
@@ -75,11 +81,18 @@ class Line:
         self.inset = inset
 
     def add(
-        self, text: str, tone: Tone = Tone.TEXT, *, bold: bool = False, italic: bool = False, solid: bool = False
+        self,
+        text: str,
+        tone: Tone = Tone.TEXT,
+        *,
+        bold: bool = False,
+        italic: bool = False,
+        solid: bool = False,
+        plain: bool = False,
     ) -> Line:
         """Append text, made inert."""
         if text:
-            self.spans.append(Span(inert(text), tone, bold, italic, solid))
+            self.spans.append(Span(inert(text), tone, bold, italic, solid, plain))
         return self
 
     def extend(self, spans: Iterable[Span]) -> Line:
@@ -123,7 +136,7 @@ class Line:
         kept: list[Span] = []
         for span in self.spans:
             if span.cells >= keep:
-                kept.append(Span(set_cell_size(span.text, keep), span.tone, span.bold, span.italic, span.solid))
+                kept.append(replace(span, text=set_cell_size(span.text, keep)))
                 break
             keep -= span.cells
             kept.append(span)
@@ -171,6 +184,16 @@ def clip_start(text: str, width: int, more: str = "…") -> str:
             break
         tail = character + tail
     return more + tail
+
+
+def clip_middle(text: str, width: int, more: str = "…") -> str:
+    """Cut a text to a width in cells in its middle: an id keeps what it begins with, and the number it ends in."""
+    shown = inert(text)
+    if cell_len(shown) <= width:
+        return shown
+    room = width - cell_len(more)
+    tail = clip_start(shown, room // 2 + cell_len(more), more)
+    return set_cell_size(shown, max(0, width - cell_len(tail))) + tail
 
 
 _KNOWN_PREFIXES = ("text-embedding-", "sentence-transformers/")

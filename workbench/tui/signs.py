@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Signs:
     """One set of signs. Every state has a sign of its own, so that no meaning rests on a colour alone.
 
-    ``columns`` are the eight heights of a column chart, lowest first; ``state_cells`` is the width of the sign column.
+    ``columns`` are the eight heights of a column chart, lowest first, ``lost_column`` a full cell of what was never
+    read; ``state_cells`` is the width of the sign column.
     """
 
     ok: str = "✓"
@@ -35,6 +36,13 @@ class Signs:
     dash: str = "–"
     more: str = "…"
     columns: str = "▁▂▃▄▅▆▇█"
+    lost_column: str = "▒"
+    lost_bar: str = "╍"
+    cross: str = "┼"
+    beyond: str = "›"
+    cut: str = "╌"
+    read_gutter: str = "▎"
+    lost_gutter: str = "╎"
     state_cells: int = 1
 
 
@@ -62,6 +70,13 @@ ASCII = Signs(
     dash="-",
     more="..",
     columns=".:-=+*#@",
+    lost_column="%",
+    lost_bar=".",
+    cross="+",
+    beyond=">",
+    cut="-",
+    read_gutter="|",
+    lost_gutter=":",
     state_cells=2,
 )
 """Seven-bit signs (``--ascii``), also taken where ambiguous characters are two cells wide."""

@@ -120,6 +120,8 @@ _GROUNDS = {
     Ground.CURSOR_BLURRED: "wb-cursor-blurred",
     Ground.BAD: "wb-bad-ground",
     Ground.WARN: "wb-warn-ground",
+    Ground.GOOD: "wb-good-ground",
+    Ground.LOST: "wb-bad-ground",
     Ground.ACTION: "wb-action-ground",
 }
 
@@ -151,6 +153,7 @@ def _of_our_own(variables: dict[str, str]) -> dict[str, str]:
         "wb-cursor-blurred": variables["block-cursor-blurred-background"],
         "wb-bad-ground": variables["error-muted"],
         "wb-warn-ground": variables["warning-muted"],
+        "wb-good-ground": variables["success-muted"],
         "wb-action-ground": variables["primary-muted"],
     }
 
@@ -190,6 +193,7 @@ def _of_foreign(variables: dict[str, str]) -> dict[str, str]:
         "wb-cursor-blurred": _mix(background, foreground, 0.08),
         "wb-bad-ground": _mix(background, variables["error"], 0.15),
         "wb-warn-ground": _mix(background, variables["warning"], 0.15),
+        "wb-good-ground": _mix(background, variables["success"], 0.15),
         "wb-action-ground": _mix(background, variables["primary"], 0.12),
     }
 
@@ -226,20 +230,22 @@ class Palette:
         self._colours = {tone: _colour(variables[token]) for tone, token in _TOKENS.items()}
         # An ansi theme has no quiet backgrounds: signs, bold and the gutter carry the meaning there.
         self._grounds = {} if ansi else {ground: _colour(variables[token]) for ground, token in _GROUNDS.items()}
-        self._styles: dict[tuple[Tone, bool, bool, bool, Ground], Style] = {}
+        self._styles: dict[tuple[Tone, bool, bool, bool, bool, Ground], Style] = {}
 
     def style(self, span: Span, ground: Ground) -> Style:
         """Give the style of one span on its ground; faint text on the cursor row is lifted to muted to stay legible."""
         tone = Tone.MUTED if span.tone is Tone.FAINT and ground is Ground.CURSOR else span.tone
-        key = (tone, span.bold, span.italic, span.solid, ground)
+        key = (tone, span.bold, span.italic, span.solid, span.plain, ground)
         style = self._styles.get(key)
         if style is None:
             colour = self._colours[tone]
-            behind = colour if span.solid else self._grounds.get(ground)
+            behind = colour if span.solid else None if span.plain else self._grounds.get(ground)
+            # Where there are no grounds, lost text is told apart by its weight, besides its gutter.
+            heavy = ground is Ground.LOST and not self._grounds and not span.plain
             style = Style(
                 color=colour.rich_color,
                 bgcolor=behind.rich_color if behind is not None else None,
-                bold=span.bold or None,
+                bold=span.bold or heavy or None,
                 italic=span.italic or None,
             )
             self._styles[key] = style

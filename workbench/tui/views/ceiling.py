@@ -1,21 +1,470 @@
-"""The ceiling of a namespace."""
+"""The ceiling of a namespace: moved by keys and mouse, answered at once over all chunks; chunks opened at their cut."""
 
 from __future__ import annotations
 
-from workbench.tui.draw import Line, Tone
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.timer import Timer
+
+from workbench.checkup.report import ClippedChunk
+from workbench.core.text import utf16_length, utf16_split
+from workbench.index.job import Job
+from workbench.index.model import Chunk, Namespace
+from workbench.tui.actions import Action, Place, bindings_of
+from workbench.tui.clipping import Clipping, measure
+from workbench.tui.draw import number
+from workbench.tui.pages.ceiling import (
+    Drawn,
+    OpenedText,
+    Standing,
+    ceiling_page,
+    empty_page,
+    measuring_page,
+    no_text_page,
+    scale_in,
+    stopped_page,
+)
+from workbench.tui.pages.cut import Position
+from workbench.tui.pages.overview import overview
 from workbench.tui.pages.parts import Frame, Page
-from workbench.tui.views import Desk, PageView
+from workbench.tui.pages.scale import Scale
+from workbench.tui.views import Desk, Subject, View
+from workbench.tui.widgets.clipped import ClippedCanvas
+from workbench.tui.widgets.typed import Question
+
+_LENGTHS = "lengths"
+_TEXT = "text"
+_REST_SECONDS = 0.05
+"""How long the cursor rests on a chunk before its text is fetched."""
+
+_KEPT_TEXTS = 24
+_KEPT_CHARACTERS = 20_000_000
+_MOST = 10**9
+"""The largest ceiling that can be typed."""
 
 
-class Ceiling(PageView):
-    """Not there yet."""
+def _action(id: str, keys: str, shown: str, title: str, help: str, *, in_footer: bool = True) -> Action:
+    return Action(id, tuple(keys.split(",")), shown, title, help, frozenset({Place.NAMESPACE}), in_footer)
+
+
+_MOVES = (
+    _action("lower", "minus", "- +", "ceiling", "lower the ceiling, only in this view: what if it were less"),
+    _action("raise", "plus", "+", "raise", "raise the ceiling, only in this view", in_footer=False),
+    _action("lower_finely", "underscore", "_", "finely", "lower the ceiling by a tenth of a step", in_footer=False),
+    _action("raise_finely", "equals_sign", "=", "finely", "raise the ceiling by a tenth of a step", in_footer=False),
+    _action("type_ceiling", "e", "e", "type it", "type a ceiling exactly"),
+)
+_RESET = _action("reset", "0,backspace", "0", "back", "back to the ceiling that holds for this namespace")
+_OPEN = _action("open_text", "enter", "enter", "open at the cut", "give the text of the chunk the whole view")
+_CENTRE = _action("to_cut", "enter", "enter", "to the cut", "go to where the embedder stopped reading")
+_PREVIOUS = _action(
+    "previous_chunk", "left_square_bracket", "[ ]", "chunk", "open the clipped chunk before, or the next"
+)
+_NEXT = _action("next_chunk", "right_square_bracket", "]", "next chunk", "open the next clipped chunk", in_footer=False)
+_COPY = (
+    _action("copy_lost", "y", "y", "copy lost", "copy the text that was never read"),
+    _action("copy_id", "Y", "Y", "copy id", "copy the id of the chunk", in_footer=False),
+)
+_AGAIN = _action("open_text", "enter", "enter", "read again", "read the lengths again")
+
+
+@dataclass(slots=True)
+class _Place:
+    """What is known of one namespace, and where the user stands in it."""
+
+    clipping: Clipping | None = None
+    standing: Standing | None = None
+    why: str = ""
+
+
+class Ceiling(View):
+    """Histogram, clipped chunks and the one under the cursor; see pages/ceiling.py for how it looks."""
+
+    ACTIONS: ClassVar[tuple[Action, ...]] = (*_MOVES, _RESET, _OPEN, _PREVIOUS, _NEXT, *_COPY)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(ACTIONS)]
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk, id="ceiling")
+        self.canvas = ClippedCanvas(self._draw)
+        self._places: dict[tuple[int, int, int], _Place] = {}
+        self._texts: OrderedDict[tuple[tuple[int, int, int], str], OpenedText] = OrderedDict()
+        self._resting: Timer | None = None
+        self._typed_from: int | None = None
 
-    def page(self, frame: Frame) -> Page:
-        """Say that there is nothing yet."""
-        page = Page()
-        page.gap(frame)
-        page.add(Line().add("not built yet", Tone.MUTED))
-        return page
+    def compose(self) -> ComposeResult:
+        """One canvas."""
+        yield self.canvas
+
+    # --- what is known -----------------------------------------------------------------------------------------
+
+    @property
+    def _place(self) -> _Place:
+        """Give what is kept for the namespace that is shown."""
+        key = self.subject.key if self.subject is not None else (-1, -1, -1)
+        return self._places.setdefault(key, _Place())
+
+    def show(self, subject: Subject | None) -> None:
+        """Begin to read the lengths as soon as there is a verdict on them."""
+        super().show(subject)
+        place = self._place
+        if self._has_lengths and place.clipping is None and not place.why and _LENGTHS not in self.asked:
+            self._measure()
+
+    @property
+    def _has_lengths(self) -> bool:
+        report = self.subject.space.report if self.subject is not None else None
+        return report is not None and report.ceiling.clipped is not None and report.ceiling.clipped.total > 0
+
+    def _measure(self) -> None:
+        subject = self.subject
+        report = subject.space.report if subject is not None else None
+        if subject is None or report is None:
+            return
+        place = self._place
+        place.why = ""
+
+        def work(namespace: Namespace, job: Job) -> Clipping | None:
+            return measure(namespace, report, job)
+
+        def then(clipping: Clipping | None) -> None:
+            place.clipping = clipping
+            if clipping is None:
+                place.why = "the texts are not there any more"
+                return
+            place.standing = Standing(clipping.resolved.chars)
+            self._fetch_soon()
+
+        self.ask(_LENGTHS, work, then, what="reading lengths")
+
+    def failed(self, slot: str, why: str) -> None:
+        """Say it where the answer would stand."""
+        if slot == _LENGTHS:
+            self._place.why = why
+        elif self.subject is not None and self._here is not None:
+            self._keep(OpenedText(self._here.id, None, f"the text could not be read: {why}"))
+
+    def subject_changed(self) -> None:
+        """Let go of what was begun about another namespace."""
+        self._typed_from = None
+        if self._resting is not None:
+            self._resting.stop()
+            self._resting = None
+        if self._place.clipping is not None:
+            self.call_later(self._fetch_soon)
+
+    # --- drawing -----------------------------------------------------------------------------------------------
+
+    def redraw(self) -> None:
+        """Draw anew."""
+        self.canvas.repaint()
+
+    def _draw(self, frame: Frame) -> Drawn:
+        """Draw what is known."""
+        subject = self.subject
+        if subject is None:
+            return Drawn()
+        place, report = self._place, subject.space.report
+        if report is None:
+            return Drawn(overview(subject.space, frame))
+        if report.ceiling.clipped is None:
+            why = report.ceiling.text_note or "no text is stored"
+            return Drawn(no_text_page(why, report.ceiling.ceiling.chars, frame))
+        if report.ceiling.clipped.total == 0:
+            return Drawn(empty_page(report.ceiling.ceiling.chars, frame))
+        if place.clipping is None or place.standing is None:
+            asked = self.asked.get(_LENGTHS)
+            if asked is not None:
+                return Drawn(measuring_page(asked.done, asked.total, frame))
+            return Drawn(stopped_page(place.why, frame) if place.why else Page())
+        drawn = ceiling_page(place.clipping, replace(place.standing, opened=self._opened), frame)
+        place.standing = replace(place.standing, top=drawn.top)
+        return drawn
+
+    @property
+    def busy(self) -> str:
+        """While the lengths are read, draw how far that is as well."""
+        if _LENGTHS in self.asked:
+            self.canvas.repaint()
+        return super().busy
+
+    def actions_here(self) -> tuple[Action, ...]:
+        """Give the keys that mean something: there may be nothing to move, nothing to open, nothing to go back to."""
+        place = self._place
+        if place.clipping is None or place.standing is None:
+            return (_AGAIN,) if place.why else ()
+        moves = (*_MOVES, _RESET) if place.standing.ceiling != place.clipping.resolved.chars else _MOVES
+        if self._here is None:
+            return moves
+        if place.standing.whole:
+            return (*moves[:4], _CENTRE, _PREVIOUS, _NEXT, *_COPY, *moves[4:])
+        return (*moves[:4], _OPEN, *_COPY, *moves[4:])
+
+    # --- the ceiling -------------------------------------------------------------------------------------------
+
+    @property
+    def _scale(self) -> Scale | None:
+        place = self._place
+        if place.clipping is None or place.standing is None:
+            return None
+        return scale_in(place.clipping, place.standing.ceiling, self.canvas.frame.width)
+
+    def set_ceiling(self, chars: int) -> None:
+        """Look at another ceiling: everything is answered anew and nothing is written anywhere."""
+        place = self._place
+        if place.standing is None or chars == place.standing.ceiling:
+            return
+        began = perf_counter()
+        place.standing = replace(place.standing, ceiling=chars, cursor=self._cursor_kept(chars), text_top=None)
+        self.canvas.repaint()
+        took = round(1000 * (perf_counter() - began))
+        self.desk.say(f"re-answered in {took} ms" if took else "re-answered in under 1 ms")
+        self._fetch_soon()
+
+    def _cursor_kept(self, chars: int) -> int:
+        """Keep the cursor on its chunk, which is longer than the new ceiling or else no longer in the list."""
+        place = self._place
+        if place.clipping is None or place.standing is None:
+            return 0
+        longer = place.clipping.at(chars).chunks
+        return min(place.standing.cursor, max(0, len(longer) - 1))
+
+    def _move(self, finely: bool, sign: int) -> None:
+        scale = self._scale
+        if scale is not None:
+            self.set_ceiling(scale.moved(sign * (scale.fine if finely else scale.step)))
+
+    def action_lower(self) -> None:
+        """One step down."""
+        self._move(False, -1)
+
+    def action_raise(self) -> None:
+        """One step up."""
+        self._move(False, 1)
+
+    def action_lower_finely(self) -> None:
+        """Go a tenth of a step down."""
+        self._move(True, -1)
+
+    def action_raise_finely(self) -> None:
+        """Go a tenth of a step up."""
+        self._move(True, 1)
+
+    def action_reset(self) -> None:
+        """Back to the ceiling of the verdict."""
+        clipping = self._place.clipping
+        if clipping is not None:
+            self.set_ceiling(clipping.resolved.chars)
+
+    def action_type_ceiling(self) -> None:
+        """Ask for a number, answered while it is typed."""
+        standing = self._place.standing
+        if standing is None:
+            return
+        self._typed_from = standing.ceiling
+        self.desk.type_line(
+            Question(
+                "ceiling",
+                f"characters; esc keeps {number(standing.ceiling)}",
+                changed=self._typed,
+                done=self._typed_done,
+                left=self._typed_left,
+            )
+        )
+
+    def _typed(self, typed: str) -> None:
+        chars = ceiling_of_typed(typed)
+        if chars is not None:
+            self.set_ceiling(chars)
+
+    def _typed_done(self, typed: str) -> None:
+        if ceiling_of_typed(typed) is None:
+            self._typed_left()
+            if typed.strip():
+                self.desk.say("a ceiling is a whole number of characters, from 1")
+
+    def _typed_left(self) -> None:
+        if self._typed_from is not None:
+            self.set_ceiling(self._typed_from)
+
+    # --- the chunks --------------------------------------------------------------------------------------------
+
+    @property
+    def _here(self) -> ClippedChunk | None:
+        """The chunk under the cursor."""
+        place = self._place
+        if place.clipping is None or place.standing is None:
+            return None
+        chunks = place.clipping.at(place.standing.ceiling).chunks
+        return chunks[min(place.standing.cursor, len(chunks) - 1)] if chunks else None
+
+    @property
+    def _opened(self) -> OpenedText | None:
+        here = self._here
+        if here is None or self.subject is None:
+            return None
+        return self._texts.get((self.subject.key, here.id))
+
+    def move_cursor(self, to: int) -> None:
+        """Put the cursor on another of the listed chunks."""
+        place = self._place
+        if place.clipping is None or place.standing is None:
+            return
+        listed = len(place.clipping.at(place.standing.ceiling).chunks)
+        cursor = min(max(0, to), max(0, listed - 1))
+        if cursor != place.standing.cursor:
+            place.standing = replace(place.standing, cursor=cursor, text_top=None)
+            self.canvas.repaint()
+            self._fetch_soon()
+
+    def _fetch_soon(self) -> None:
+        """Fetch the text under the cursor unless it is there, once the cursor rests."""
+        if self._resting is not None:
+            self._resting.stop()
+        self._resting = None
+        here = self._here
+        if here is None or self._opened is not None:
+            self.drop(_TEXT)
+            return
+        self._resting = self.set_timer(_REST_SECONDS, self._fetch)
+
+    def _fetch(self) -> None:
+        here, subject = self._here, self.subject
+        if here is None or subject is None or self._opened is not None:
+            return
+
+        def work(namespace: Namespace, job: Job) -> Chunk | None:
+            return namespace.chunk(here.id, job)
+
+        def then(chunk: Chunk | None) -> None:
+            self._keep(_as_opened(here, chunk))
+
+        self.ask(_TEXT, work, then)
+
+    def _keep(self, opened: OpenedText) -> None:
+        """Keep a text among the last ones looked at, as long as they are not too much together."""
+        assert self.subject is not None
+        self._texts[self.subject.key, opened.id] = opened
+        self._texts.move_to_end((self.subject.key, opened.id))
+        while len(self._texts) > 1 and (
+            len(self._texts) > _KEPT_TEXTS
+            or sum(len(each.text or "") for each in self._texts.values()) > _KEPT_CHARACTERS
+        ):
+            self._texts.popitem(last=False)
+
+    # --- motions and keys --------------------------------------------------------------------------------------
+
+    def move(self, by: int) -> None:
+        """Go down or up: in the list, or in the text that has the whole view."""
+        standing = self._place.standing
+        if standing is None:
+            return
+        if standing.whole:
+            self.scroll_text(by)
+        else:
+            self.move_cursor(standing.cursor + by)
+
+    def turn_page(self, by: int) -> None:
+        """Go one page down or up."""
+        drawn, standing = self.canvas.drawn, self._place.standing
+        if standing is not None:
+            rows = len(drawn.text) if standing.whole else len(drawn.listed)
+            self.move(by * max(1, rows - 1))
+
+    def to_end(self, *, last: bool) -> None:
+        """Go to the first or the last row."""
+        drawn, standing = self.canvas.drawn, self._place.standing
+        if standing is None:
+            return
+        if not standing.whole:
+            self.move_cursor(10**9 if last else 0)
+        elif drawn.cut is not None:
+            self._put_text(drawn.cut.last if last else drawn.cut.first)
+
+    def scroll_text(self, by: int) -> None:
+        """Scroll the opened chunk, wherever it is shown."""
+        drawn = self.canvas.drawn
+        if drawn.cut is not None and drawn.text_top is not None:
+            self._put_text(drawn.cut.moved(drawn.text_top, by))
+
+    def _put_text(self, top: Position) -> None:
+        place, drawn = self._place, self.canvas.drawn
+        if place.standing is not None and drawn.cut is not None:
+            place.standing = replace(place.standing, text_top=drawn.cut.top(top, len(drawn.text)))
+            self.canvas.repaint()
+
+    def action_open_text(self) -> None:
+        """Give the text the whole view; there, go to the cut. Where the lengths were not read, read them again."""
+        place = self._place
+        if place.standing is None:
+            if place.why:
+                self._measure()
+                self.redraw()
+            return
+        if self._here is not None:
+            place.standing = replace(place.standing, whole=True, text_top=None)
+            self.canvas.repaint()
+            self.desk.frame_changed()
+
+    def action_previous_chunk(self) -> None:
+        """Go to the clipped chunk before."""
+        if self._place.standing is not None:
+            self.move_cursor(self._place.standing.cursor - 1)
+
+    def action_next_chunk(self) -> None:
+        """Go to the next clipped chunk."""
+        if self._place.standing is not None:
+            self.move_cursor(self._place.standing.cursor + 1)
+
+    def action_copy_lost(self) -> None:
+        """Copy what lies behind the ceiling, exactly."""
+        standing, opened = self._place.standing, self._opened
+        if standing is None or opened is None or opened.text is None:
+            self.desk.say("the text is not there yet")
+            return
+        self.desk.copy(utf16_split(opened.text, standing.ceiling)[1], "what was never read")
+
+    def action_copy_id(self) -> None:
+        """Copy the id of the chunk, exactly."""
+        if self._here is not None:
+            self.desk.copy(self._here.id, "the id")
+
+    def back(self) -> bool:
+        """Stop reading the lengths; from the whole text back to the list."""
+        if _LENGTHS in self.asked:
+            self._place.why = "it was stopped"
+        if super().back():
+            self.redraw()
+            return True
+        place = self._place
+        if place.standing is not None and place.standing.whole:
+            place.standing = replace(place.standing, whole=False, text_top=None)
+            self.redraw()
+            return True
+        return False
+
+
+def ceiling_of_typed(typed: str) -> int | None:
+    """Read a ceiling as people type it, ``2,500`` or ``2500``; None when it is no whole number from 1."""
+    digits = typed.strip().replace(",", "").replace("_", "").replace(" ", "")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 10:
+        return None
+    return int(digits) if 1 <= int(digits) <= _MOST else None
+
+
+def _as_opened(listed: ClippedChunk, chunk: Chunk | None) -> OpenedText:
+    """Take a chunk as it was fetched, and say what is odd about it."""
+    if chunk is None:
+        return OpenedText(listed.id, None, "no chunk of this id is there any more")
+    if chunk.text is None:
+        return OpenedText(listed.id, None, "no text is stored with this chunk")
+    units = utf16_length(chunk.text)
+    if units == listed.chars:
+        return OpenedText(listed.id, chunk.text)
+    return OpenedText(
+        listed.id, chunk.text, f"the first chunk of this id has {number(units)} characters: another one, or rewritten"
+    )

@@ -1,0 +1,116 @@
+"""Chunks by length as columns on a scale: heights logarithmic, nothing too few to be seen, the ceiling a line through.
+
+What is left of the line was read, what is right of it has its own colour and its own fill.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log10
+from typing import TYPE_CHECKING
+
+from workbench.tui.draw import Line, Tone, number
+from workbench.tui.signs import Signs
+
+if TYPE_CHECKING:
+    from workbench.tui.clipping import Column
+    from workbench.tui.pages.scale import Scale
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart in parts that stand in one scale.
+
+    Attributes:
+        rows: from the top, each at most the cells of the scale.
+        marks: what the count axis names beside each row, empty where nothing.
+        axis: the rule below, with the foot of the ceiling; heavy dashes under columns with possibly clipped chunks.
+        ticks: lengths by name.
+        doubtful: whether there are such columns.
+    """
+
+    rows: tuple[Line, ...]
+    marks: tuple[str, ...]
+    axis: Line
+    ticks: Line
+    doubtful: bool
+
+
+def lengths_chart(columns: tuple[Column, ...], scale: Scale, rows: int, signs: Signs) -> Chart:
+    """Draw columns that were counted between the edges of ``scale``."""
+    most = max((column.count for column in columns), default=0)
+    heights = [_height(column.count, most, rows, len(signs.columns)) for column in columns]
+    drawn = tuple(_row(heights, scale, rows - 1 - row, signs) for row in range(rows))
+    return Chart(
+        drawn,
+        _marks(most, rows, len(signs.columns)),
+        _axis(columns, scale, signs),
+        _ticks(scale),
+        any(column.possible for column in columns),
+    )
+
+
+def _height(count: int, most: int, rows: int, levels: int) -> int:
+    """Give the height of a column in parts of a cell: one chunk is half a cell high, ten times as many a step more."""
+    if count <= 0:
+        return 0
+    foot = min(0.5, rows / 4)
+    span = max(1.0, log10(max(most, 1)))
+    return max(1, round((foot + log10(count) / span * (rows - foot)) * levels))
+
+
+def _marks(most: int, rows: int, levels: int) -> tuple[str, ...]:
+    """Name 1, 10, 100 beside the rows that columns of so many end in: the outer ones first, where they do not meet."""
+    marks = [""] * rows
+    powers = [10**power for power in range(len(str(max(1, most))))]
+    for power in sorted(powers, key=lambda each: (each not in (powers[0], powers[-1]), each)):
+        row = rows - 1 - min(rows - 1, (_height(power, most, rows, levels) - 1) // levels)
+        if not marks[row]:
+            marks[row] = number(power)
+    return tuple(marks)
+
+
+def _row(heights: list[int], scale: Scale, level: int, signs: Signs) -> Line:
+    """One row of cells, in runs of one look; a full cell of what was read has its own colour behind it: no seams."""
+    levels = len(signs.columns)
+    line = Line()
+    for place, height in enumerate(heights):
+        if place == scale.cut:
+            line.add(signs.ceiling, Tone.WARN)
+        lost = scale.cut is not None and place >= scale.cut
+        filled = min(levels, max(0, height - level * levels))
+        tone = Tone.ERROR_FILL if lost else Tone.DATA
+        if filled == levels:
+            whole = signs.lost_column if lost else signs.columns[-1]
+            line.add(whole, tone, solid=not lost and len(whole.encode()) > 1)
+        else:
+            line.add(signs.columns[filled - 1] if filled else " ", tone)
+    if scale.cut == scale.columns:
+        line.add(signs.ceiling, Tone.WARN)
+    return line
+
+
+def _axis(columns: tuple[Column, ...], scale: Scale, signs: Signs) -> Line:
+    line = Line()
+    for place, column in enumerate(columns):
+        if place == scale.cut:
+            line.add(signs.foot, Tone.WARN)
+        line.add(*((signs.lost_bar, Tone.WARN) if column.possible else (signs.rule, Tone.RULE)))
+    last = (signs.foot, Tone.WARN) if scale.cut == scale.columns else (signs.rule, Tone.RULE)
+    return line.add(*last) if line.cells < scale.cells else line
+
+
+def _ticks(scale: Scale) -> Line:
+    """Put each name under its length; the ceiling's is bold and in its colour, and others give way to it."""
+    taken: list[tuple[int, int, int]] = []
+    here = scale.ceiling if scale.cut is not None else None
+    for tick in sorted(scale.ticks, key=lambda each: (each != here, each not in (0, scale.end), each)):
+        size = len(number(tick))
+        start = min(max(0, scale.tick_cell(tick) - size // 2), max(0, scale.cells - size))
+        if all(start > end + 1 or start + size < begin - 1 for begin, end, _ in taken):
+            taken.append((start, start + size - 1, tick))
+    line = Line()
+    for start, _, tick in sorted(taken):
+        mark = tick == here
+        line.to(start).add(number(tick), Tone.WARN if mark else Tone.FAINT, bold=mark)
+    return line
