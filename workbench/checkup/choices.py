@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -22,16 +23,15 @@ class Choice:
 
     Attributes:
         fingerprint: what it would write and search with.
-        origin: where it is known from: ``known by name`` or ``model table``.
-        provider: who makes or serves it, empty when that says nothing more.
-        max_input_chars: how much it reads, in UTF-16 code units.
+        source: who makes or serves it; ``by name`` for one that commands know by its name, ``in use`` for one that an
+            index names and nobody else knows.
+        max_input_chars: how much it reads, in UTF-16 code units; None when nobody says.
         spellings: what it is found by, in lower case.
     """
 
     fingerprint: Fingerprint
-    origin: str
-    provider: str
-    max_input_chars: int
+    source: str
+    max_input_chars: int | None
     spellings: tuple[str, ...]
 
     @property
@@ -41,22 +41,30 @@ class Choice:
 
 
 @cache
-def choices() -> tuple[Choice, ...]:
+def known_choices() -> tuple[Choice, ...]:
     """Give every embedder that is known, each length of its vectors once, the usual length first."""
     made: dict[str, Choice] = {}
     for known in KNOWN_EMBEDDERS.values():
         names = (known.name.lower(), str(known.fingerprint.id).lower())
-        made[fingerprint_text(known.fingerprint)] = Choice(
-            known.fingerprint, "known by name", "", known.max_input_chars, names
-        )
+        made[fingerprint_text(known.fingerprint)] = Choice(known.fingerprint, "by name", known.max_input_chars, names)
     for entry in model_table().entries:
         spellings = tuple(text.lower() for text in (entry.id, *entry.aliases, entry.provider))
         for dims in (entry.dims, *entry.smaller):
-            choice = Choice(
-                Fingerprint(entry.id, dims), "model table", entry.provider, entry.max_input_chars, spellings
-            )
+            choice = Choice(Fingerprint(entry.id, dims), entry.provider, entry.max_input_chars, spellings)
             made.setdefault(choice.text, choice)
     return tuple(made.values())
+
+
+def choices_with(in_use: Iterable[Fingerprint]) -> tuple[Choice, ...]:
+    """Give the known embedders, and before them those that are in use and known to nobody else."""
+    known = known_choices()
+    texts = {choice.text for choice in known}
+    own: dict[str, Choice] = {}
+    for fingerprint in in_use:
+        text = fingerprint_text(fingerprint)
+        if fingerprint.id is not None and text not in texts:
+            own[text] = Choice(fingerprint, "in use", None, (fingerprint.id.lower(),))
+    return (*own.values(), *known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +75,15 @@ class Match:
     score: float
 
 
-def matching(typed: str) -> tuple[Match, ...]:
-    """Give the embedders that fit what is typed, best first, equals in the order of ``choices``.
+def matching(typed: str, among: Sequence[Choice]) -> tuple[Match, ...]:
+    """Give the embedders that fit what is typed, best first, equals in the order given.
 
     Every word must be found in an id, alias, provider or name, in any case, if need be with letters left out. Digits
     behind the last ``@`` must begin the length of the vectors; a text that ends in ``@`` asks for no length.
     """
     words, dims = _asked(typed)
     found: list[Match] = []
-    for choice in choices():
+    for choice in among:
         if dims and not str(choice.fingerprint.dims).startswith(dims):
             continue
         score = sum(scores) if all(scores := [_best(word, choice.spellings) for word in words]) else 0.0

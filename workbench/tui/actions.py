@@ -25,6 +25,7 @@ class Place(StrEnum):
     FOUND = "with the sources filtered"
     OPEN = "with something open"
     NOTHING = "nothing open"
+    TYPING = "typing the incoming embedder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,20 @@ ACTIONS: tuple[Action, ...] = (
     _action("help", "question_mark", "?", "help", "every key and what it does", Place.ANYWHERE),
     _action("quit", "q,ctrl+q", "q", "quit", "leave; whatever is being read is given up", Place.ANYWHERE),
 )
+
+INCOMING_ACTIONS: tuple[Action, ...] = (
+    _action("next_offer", "down", "↑↓", "known embedders", "write a known embedder into the line", Place.TYPING),
+    _action("previous_offer", "up", "↑", "back", "go back to what was typed", Place.TYPING, in_footer=False),
+    _action("complete", "tab", "tab", "complete", "complete what is typed to the closest known embedder", Place.TYPING),
+    _action("apply", "enter", "enter", "keep", "keep it as the incoming embedder; an empty line is none", Place.TYPING),
+    _action("leave", "escape", "esc", "as before", "put back what was incoming before", Place.TYPING),
+    _action("next_namespace", "ctrl+n", "^n", "next namespace", "look at the next namespace", Place.TYPING),
+    _action("page_down", "pagedown", "pgdn", "down", "turn the list of namespaces", Place.TYPING, in_footer=False),
+    _action("page_up", "pageup", "pgup", "up", "turn it back", Place.TYPING, in_footer=False),
+    _action("open_another", "ctrl+o", "^o", "open", "open another index", Place.TYPING, in_footer=False),
+    _action("copy_verdict", "ctrl+y", "^y", "copy", "copy the verdict as check says it", Place.TYPING, in_footer=False),
+)
+"""What can be done while the incoming embedder is typed: letters belong to the line, so none of these is one."""
 
 MOTIONS: tuple[tuple[str, str], ...] = (
     ("up down  j k", "one row"),

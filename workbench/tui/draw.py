@@ -43,6 +43,7 @@ class Ground(StrEnum):
     BAD = "bad"
     WARN = "warn"
     GOOD = "good"
+    GOOD = "good"
     LOST = "lost"
     ACTION = "action"
 

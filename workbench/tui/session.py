@@ -7,7 +7,7 @@ event loop, how to post an answer, and whom to tell that something changed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from functools import singledispatchmethod
 from itertools import count
@@ -321,14 +321,21 @@ class Session:
                 self._judge_incoming(source, place)
         self._changed()
 
-    def judged(self, incoming: Fingerprint) -> Iterator[tuple[str, IncomingVerdict]]:
-        """Hold an embedder against every namespace that has been read, by name; nothing is changed by it."""
-        for key, (_, namespaces) in self._live.items():
-            for namespace, space in zip(namespaces, self.opened.sources[key].spaces, strict=False):
-                if space.report is not None:
-                    verdict = self._reader.hold_against(namespace, space.report, incoming)
-                    if verdict is not None:
-                        yield space.name, verdict
+    def judge(self, node: Node, incoming: Fingerprint) -> IncomingVerdict | None:
+        """Hold an embedder against one namespace; None where nothing has been read. Nothing is changed by it."""
+        live, space = self.live(node), self.opened.space(node)
+        if live is None or space is None or space.report is None:
+            return None
+        return self._reader.hold_against(live[1], space.report, incoming)
+
+    def held_against(self, node: Node) -> Fingerprint | None:
+        """Give the fingerprint that decides in one namespace, None when nothing says one or nothing has been read."""
+        from workbench.checkup.incoming import held_against
+
+        live, space = self.live(node), self.opened.space(node)
+        if live is None or space is None or space.report is None:
+            return None
+        return held_against(live[1], space.report.fingerprints)
 
     def _judge_incoming(self, source: Source, place: int) -> None:
         """Judge anew what was read under another embedder than the one that is incoming now."""

@@ -1,4 +1,4 @@
-"""A floating question with one line to type: a path to open, or the incoming embedder with its verdict while typing."""
+"""A floating question with one line to type: a path to open."""
 
 from __future__ import annotations
 
@@ -13,18 +13,14 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import Input
 
-from workbench.core.fingerprint import fingerprint_text, parse_fingerprint
-from workbench.tui.draw import Line, Tone, clip, short_fingerprint
-from workbench.tui.session import Session
+from workbench.tui.draw import Line, Tone
 from workbench.tui.signs import Signs
 from workbench.tui.state import State
-from workbench.tui.verdicts import TONES, incoming_state, lead_of
+from workbench.tui.verdicts import lead_of
 from workbench.tui.widgets.lines import Bar, look_of, strip_of
 
 Judge = Callable[[str, int, Signs], tuple[bool, list[Line]]]
 """What is typed, the width and the signs; whether it can be taken, and the lines to show below it."""
-
-_LINES = 10
 
 
 class _Answer(Bar):
@@ -101,33 +97,3 @@ def _judge_path(typed: str, width: int, signs: Signs) -> tuple[bool, list[Line]]
     if os.path.lexists(os.path.expanduser(typed.strip())):
         return True, [Line().add(lead_of(State.OK, signs), Tone.OK, bold=True).add("there is something by that name")]
     return False, [Line().add(lead_of(State.BAD, signs), Tone.ERROR, bold=True).add("there is no such file or folder")]
-
-
-def ask_incoming(session: Session) -> Prompt:
-    """Ask for an embedder, with its verdict on every namespace while it is typed. Nothing typed means none."""
-    start = fingerprint_text(session.incoming) if session.incoming is not None else ""
-    return Prompt(
-        "Incoming embedder", "enter applies, esc closes", start, lambda *given: _judge_incoming(session, *given)
-    )
-
-
-def _judge_incoming(session: Session, typed: str, width: int, signs: Signs) -> tuple[bool, list[Line]]:
-    if not typed.strip():
-        return True, [Line().add("Type id@dims, such as text-embedding-3-small@1536. Nothing typed: none.", Tone.MUTED)]
-    incoming = parse_fingerprint(typed.strip())
-    whole = isinstance(incoming.dims, int) or float(incoming.dims).is_integer()
-    if not whole or incoming.dims < 1:
-        sign = lead_of(State.BAD, signs)
-        return False, [
-            Line().add(sign, Tone.ERROR, bold=True).add("an embedder is written id@dims, dims a whole number")
-        ]
-    lines: list[Line] = []
-    for name, verdict in session.judged(incoming):
-        state, word = incoming_state(verdict)
-        word = verdict.conflict or word
-        line = Line().add(lead_of(state, signs), TONES[state], bold=True).add(clip(name, width // 3))
-        line.to(width // 3 + 4).add(short_fingerprint(verdict.against or "no vectors yet", width // 3), Tone.MUTED)
-        lines.append(line.right(Line().add(word, TONES[state]), width))
-    if len(lines) > _LINES:
-        lines = [*lines[: _LINES - 1], Line().add(f"{signs.more} {len(lines) - _LINES + 1} more", Tone.FAINT)]
-    return True, lines
