@@ -109,7 +109,7 @@ def test_containers_that_cannot_be_read_are_listed_in_their_place(tmp_path: Path
         ("s3://bucket/index.duckdb", Problem.URL),
         ("run.json", Problem.NOT_READABLE_YET),
         ("nul\0name", Problem.MISSING),
-        ("", Problem.DIRECTORY),
+        ("", Problem.MISSING),
     ],
 )
 def test_whatever_a_user_names_is_an_index_or_one_clear_sentence(

@@ -89,7 +89,7 @@ class TestByContent:
         assert opening.sniff(make_sqlite(tmp_path / "index.duckdb")).container == "sqlite"
 
     def test_attaching_what_is_sqlite_and_the_other_way_round_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(SourceError):
+        with pytest.raises(SourceError, match="is a SQLite file, not a DuckDB file"):
             opening.attach(make_sqlite(tmp_path / "a"))
         with pytest.raises(SourceError):
             opening.open_sqlite(make_duckdb(tmp_path / "b"))
@@ -102,6 +102,11 @@ class TestWhatIsNoFile:
         assert refusal("x" * 5000).problem is Problem.MISSING
         assert refusal("nul\0byte").problem is Problem.MISSING
         assert list(tmp_path.iterdir()) == [tmp_path / "file"], "nothing is created by looking"
+
+    def test_an_empty_path_is_not_taken_for_the_working_folder(self) -> None:
+        error = refusal("")
+        assert error.problem is Problem.MISSING
+        assert "empty path" in error.message
 
     def test_links_that_lead_nowhere(self, tmp_path: Path) -> None:
         dangling, circle = tmp_path / "dangling", tmp_path / "circle"
@@ -138,6 +143,9 @@ class TestWhatIsNoFile:
     def test_urls_are_never_handed_on(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(duckdb, "connect", _never)
         assert refusal(name).problem is Problem.URL
+        with pytest.raises(SourceError) as refused:
+            opening.create(name, storage_version="v1.2.0")
+        assert refused.value.problem is Problem.URL
         with pytest.raises(SourceError):
             opening.attach(name)
 

@@ -167,7 +167,10 @@ class Lease:
         container = self.container(located)
         if container != "duckdb":
             raise SourceError(
-                Problem.NOT_AN_INDEX, f"{located.shown} is no DuckDB file any more; open it again", container=container
+                Problem.NOT_AN_INDEX,
+                f"{located.shown} is a SQLite file, not a DuckDB file; read it with open_source, or open it again when "
+                "it was another file before",
+                container=container,
             )
         if sniffing.descriptors_here(located.key):
             raise refusals.busy_here(located.shown, "already open")

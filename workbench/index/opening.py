@@ -49,11 +49,12 @@ def create(path: str | os.PathLike[str], *, storage_version: str) -> None:
     """Make a new, empty DuckDB file, all of it at once.
 
     Raises FileExistsError when something is there, or when a ``.wal`` of an earlier file would be replayed into it;
-    SourceError when the folder is missing or may not be written.
+    SourceError when the path is a URL or empty, or the folder is missing or may not be written.
     """
     if not _STORAGE_VERSION.fullmatch(storage_version):
         raise ValueError(f"{storage_version!r} is no storage version such as 'v1.2.0'")
     shown = os.fsdecode(os.fspath(path))
+    sniffing.check_name(shown, shown)
     target = os.path.abspath(shown)
     for taken in (target, f"{target}.wal"):
         if os.path.lexists(taken):

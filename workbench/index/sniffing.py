@@ -71,11 +71,7 @@ def locate(path: str | os.PathLike[str], *, shown: str | None = None) -> Located
     given = os.fsdecode(os.fspath(path))
     absolute = os.path.abspath(given)
     shown = shown or given
-    # A name like md:x is only a name when such a file lies there; a real URL never is one.
-    if _URL.match(given) or (_DRIVER_PREFIX.match(given) and not os.path.lexists(absolute)):
-        raise SourceError(
-            Problem.URL, f"{shown} is a URL, and only local files are read: copy it to this machine and give its path"
-        )
+    check_name(given, shown)
     try:
         real = os.path.realpath(absolute)
         found = os.stat(real)
@@ -89,6 +85,19 @@ def locate(path: str | os.PathLike[str], *, shown: str | None = None) -> Located
         kind = _kind(found.st_mode)
         raise SourceError(Problem.NOT_A_FILE, f"{shown} is {kind}, not a file, and is not opened; give a file's path")
     return Located(shown, real, found)
+
+
+def check_name(given: str, shown: str) -> None:
+    """Refuse what names no local file, whether or not one is there; raises SourceError (missing, url)."""
+    if not given:
+        raise SourceError(
+            Problem.MISSING, "an empty path names no file; give one, or find out which variable or argument is empty"
+        )
+    # A name like md:x is only a name when such a file lies there; a real URL never is one.
+    if _URL.match(given) or (_DRIVER_PREFIX.match(given) and not os.path.lexists(os.path.abspath(given))):
+        raise SourceError(
+            Problem.URL, f"{shown} is a URL, and only local files are read: copy it to this machine and give its path"
+        )
 
 
 def read_head(located: Located) -> bytes:
