@@ -23,11 +23,10 @@ def norm_chart(bins: NormBins, width: int, rows: int, signs: Signs) -> list[Line
     lines = [_row(heights, rows - 1 - row, signs) for row in range(rows)]
     end = Line().add(high, Tone.FAINT)
     ticks = Line().add(low, Tone.FAINT)
-    middle = Line().add(f"log scale {signs.dot} each column ", Tone.FAINT)
-    middle.add(f"{(bins.high - bins.low) * step / len(bins.counts):.2g}", Tone.FAINT)
-    at = (len(counts) - middle.cells) // 2
-    if at > ticks.cells + 2 and at + middle.cells + 2 < len(counts) - end.cells:
-        ticks.to(at).extend(middle.spans)
+    scale = "log scale"
+    at = (len(counts) - len(scale)) // 2
+    if at > ticks.cells + 2 and at + len(scale) + 2 < len(counts) - end.cells:
+        ticks.to(at).add(scale, Tone.FAINT)
     return [*lines, Line().add(signs.rule * len(counts), Tone.RULE), ticks.right(end, len(counts))]
 
 

@@ -50,6 +50,7 @@ _DO = {
 _IT_DOES = {**_DOES, Outcome.FAILS: "fails every search"}
 
 _MOST_FINGERPRINTS = 6
+_CHART_ROWS = 4
 _COUNT_CELLS = 9
 _SHARE_CELLS = 12
 _MEDIAN_FROM = 60
@@ -323,8 +324,9 @@ def _norms(page: Page, health: VectorHealth, frame: Frame) -> None:
     if health.zero:
         fact.add("   ").add(frame.signs.warn, Tone.WARN, bold=True).add(f" {number(health.zero)} at 0", Tone.WARN)
     page.add(titled_rule("Norms", frame.width, frame.signs.rule, fact=fact))
-    if frame.roomy and health.norm_bins is not None:
-        for line in norm_chart(health.norm_bins, frame.width, 4, frame.signs):
+    alone = health.unusable + health.missing == 0
+    if (frame.roomy or alone) and health.norm_bins is not None and frame.height - len(page.lines) >= _CHART_ROWS + 2:
+        for line in norm_chart(health.norm_bins, frame.width, _CHART_ROWS, frame.signs):
             page.add(line)
     page.gap(frame)
 
