@@ -43,7 +43,6 @@ class Ground(StrEnum):
     BAD = "bad"
     WARN = "warn"
     GOOD = "good"
-    GOOD = "good"
     LOST = "lost"
     ACTION = "action"
 

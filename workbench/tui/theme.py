@@ -121,7 +121,6 @@ _GROUNDS = {
     Ground.BAD: "wb-bad-ground",
     Ground.WARN: "wb-warn-ground",
     Ground.GOOD: "wb-good-ground",
-    Ground.GOOD: "wb-good-ground",
     Ground.LOST: "wb-bad-ground",
     Ground.ACTION: "wb-action-ground",
 }
@@ -154,7 +153,6 @@ def _of_our_own(variables: dict[str, str]) -> dict[str, str]:
         "wb-cursor-blurred": variables["block-cursor-blurred-background"],
         "wb-bad-ground": variables["error-muted"],
         "wb-warn-ground": variables["warning-muted"],
-        "wb-good-ground": variables["success-muted"],
         "wb-good-ground": variables["success-muted"],
         "wb-action-ground": variables["primary-muted"],
     }
@@ -195,7 +193,6 @@ def _of_foreign(variables: dict[str, str]) -> dict[str, str]:
         "wb-cursor-blurred": _mix(background, foreground, 0.08),
         "wb-bad-ground": _mix(background, variables["error"], 0.15),
         "wb-warn-ground": _mix(background, variables["warning"], 0.15),
-        "wb-good-ground": _mix(background, variables["success"], 0.15),
         "wb-good-ground": _mix(background, variables["success"], 0.15),
         "wb-action-ground": _mix(background, variables["primary"], 0.12),
     }
