@@ -32,6 +32,7 @@ class Tone(StrEnum):
     ERROR_FILL = "error-fill"
     DATA_QUIET = "data-quiet"
     ERROR_QUIET = "error-quiet"
+    HATCH = "hatch"
 
 
 class Ground(StrEnum):

@@ -113,7 +113,11 @@ _TOKENS = {
     Tone.ERROR_FILL: "wb-error-fill",
     Tone.DATA_QUIET: "wb-data-quiet",
     Tone.ERROR_QUIET: "wb-error-quiet",
+    Tone.HATCH: "wb-error-fill",
 }
+
+_BEHIND = {Tone.HATCH: "wb-error-quiet"}
+"""Tones that bring their own ground, except under an ansi theme, where it would be as loud as they are."""
 
 _GROUNDS = {
     Ground.CURSOR: "wb-cursor",
@@ -230,6 +234,7 @@ class Palette:
         self._colours = {tone: _colour(variables[token]) for tone, token in _TOKENS.items()}
         # An ansi theme has no quiet backgrounds: signs, bold and the gutter carry the meaning there.
         self._grounds = {} if ansi else {ground: _colour(variables[token]) for ground, token in _GROUNDS.items()}
+        self._behind = {} if ansi else {tone: _colour(variables[token]) for tone, token in _BEHIND.items()}
         self._styles: dict[tuple[Tone, bool, bool, bool, bool, Ground], Style] = {}
 
     def style(self, span: Span, ground: Ground) -> Style:
@@ -239,7 +244,8 @@ class Palette:
         style = self._styles.get(key)
         if style is None:
             colour = self._colours[tone]
-            behind = colour if span.solid else None if span.plain else self._grounds.get(ground)
+            own = colour if span.solid else self._behind.get(tone)
+            behind = own if own is not None else None if span.plain else self._grounds.get(ground)
             # Where there are no grounds, lost text is told apart by its weight, besides its gutter.
             heavy = ground is Ground.LOST and not self._grounds and not span.plain
             style = Style(

@@ -6,7 +6,7 @@ What is left of the line was read, what is right of it has its own colour and it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log10
+from math import ceil, log10
 from typing import TYPE_CHECKING
 
 from workbench.tui.draw import Line, Tone, number
@@ -15,6 +15,9 @@ from workbench.tui.signs import Signs
 if TYPE_CHECKING:
     from workbench.tui.clipping import Column
     from workbench.tui.pages.scale import Scale
+
+_LEAST_APART = 1.6
+"""Rows between two names on the count axis: nearer ones would stand at uneven distances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,12 @@ def _height(count: int, most: int, rows: int, levels: int) -> int:
 
 
 def _marks(most: int, rows: int, levels: int) -> tuple[str, ...]:
-    """Name 1, 10, 100 beside the rows that columns of so many end in: the outer ones first, where they do not meet."""
+    """Name 1, 10, 100 beside the rows that columns of so many end in; where rows are few only each second power."""
     marks = [""] * rows
-    powers = [10**power for power in range(len(str(max(1, most))))]
-    for power in sorted(powers, key=lambda each: (each not in (powers[0], powers[-1]), each)):
-        row = rows - 1 - min(rows - 1, (_height(power, most, rows, levels) - 1) // levels)
-        if not marks[row]:
-            marks[row] = number(power)
+    apart = rows / max(1.0, log10(max(most, 1)))
+    for power in range(0, len(str(max(1, most))), max(1, ceil(_LEAST_APART / apart))):
+        row = rows - 1 - min(rows - 1, (_height(10**power, most, rows, levels) - 1) // levels)
+        marks[row] = marks[row] or number(10**power)
     return tuple(marks)
 
 
@@ -82,7 +84,8 @@ def _row(heights: list[int], scale: Scale, level: int, signs: Signs) -> Line:
         tone = Tone.ERROR_FILL if lost else Tone.DATA
         if filled == levels:
             whole = signs.lost_column if lost else signs.columns[-1]
-            line.add(whole, tone, solid=not lost and len(whole.encode()) > 1)
+            drawn = len(whole.encode()) > 1
+            line.add(whole, Tone.HATCH if lost and drawn else tone, solid=not lost and drawn)
         else:
             line.add(signs.columns[filled - 1] if filled else " ", tone)
     if scale.cut == scale.columns:

@@ -39,6 +39,9 @@ from workbench.tui.widgets.typed import Question, TypedLine
 LOOK_SECONDS = 1.0
 """How often leases are looked at, and locked files that are waited for are tried again."""
 
+SAID_SECONDS = 4.0
+"""How long what just happened stands in the footer before it says again that a file is held."""
+
 REDRAW_SECONDS = 0.04
 """Answers of readers are drawn at most this often; what the user does is drawn at once."""
 
@@ -73,6 +76,7 @@ class MainScreen(Screen[None]):
         self._shown: Node | None = None
         self._update_due = False
         self._updated = 0.0
+        self._said_at = -SAID_SECONDS
         self._also_changed: Callable[[], None] = lambda: None
 
     def compose(self) -> ComposeResult:
@@ -194,7 +198,7 @@ class MainScreen(Screen[None]):
             footer.say(self._pane.view.busy, busy=True)
         elif reading:
             footer.say(f"{number(len(reading))} source{'s' if len(reading) > 1 else ''} being read", busy=True)
-        elif held:
+        elif held and time.monotonic() - self._said_at > SAID_SECONDS:
             footer.say("1 file held" if len(held) == 1 else f"{number(len(held))} files held")
         else:
             footer.say(self.session.said)
@@ -292,6 +296,7 @@ class MainScreen(Screen[None]):
     def say(self, said: str) -> None:
         """Say what just happened."""
         self.session.said = said
+        self._said_at = time.monotonic()
         self._show_frame()
 
     def frame_changed(self) -> None:
