@@ -8,12 +8,15 @@ import duckdb
 import pytest
 
 from tests.index.plainly import ask
+from workbench.checkup.options import CheckOptions
 from workbench.core.fingerprint import Fingerprint
 from workbench.index.adapters.native import native_mappings, native_notes
 from workbench.index.mapping import ModelColumn, TableMapping
+from workbench.index.model import Problem, SourceError
 from workbench.index.opening import attach
 from workbench.index.store import Entry, VectorStore
 from workbench.index.table import DuckDBNamespace
+from workbench.sources import check_paths, open_source
 
 NOW = 1_700_000_000_000
 
@@ -170,3 +173,40 @@ def test_names_of_a_hostile_registry_run_nothing(path: Path) -> None:
     with VectorStore.open(path) as store:
         assert store.ids(name) == ["a", "b"]
     assert len(ask(path, "FROM generations")) == 2
+
+
+@pytest.mark.parametrize("version", ["2", "0", "next"])
+@pytest.mark.parametrize("also", ["", "; DROP TABLE generations"])
+def test_a_file_of_a_newer_version_is_not_checked_as_if_it_were_known(path: Path, version: str, also: str) -> None:
+    ask(path, f"UPDATE workbench_meta SET value = '{version}' WHERE key = 'schema_version'{also}")
+    with pytest.raises(SourceError, match=f"schema version '{version}'") as refused:
+        open_source(path)
+    assert refused.value.problem is Problem.TOO_NEW
+
+
+def test_a_file_that_does_not_say_its_version_is_damaged(path: Path) -> None:
+    ask(path, "DELETE FROM workbench_meta WHERE key = 'schema_version'")
+    with pytest.raises(SourceError, match="does not say its schema version") as refused:
+        open_source(path)
+    assert refused.value.problem is Problem.DAMAGED
+
+
+def test_a_registry_that_fits_no_table_is_not_an_index_in_which_nothing_is_wrong(path: Path) -> None:
+    ask(path, "UPDATE generations SET table_name = 'generations'")
+    with pytest.raises(SourceError, match="registry does not fit its tables") as refused:
+        open_source(path)
+    assert refused.value.problem is Problem.DAMAGED
+
+
+def test_an_index_without_a_namespace_is_readable(tmp_path: Path) -> None:
+    VectorStore.open(tmp_path / "new.duckdb", read_only=False).close()
+    with open_source(tmp_path / "new.duckdb") as source:
+        assert source.namespaces() == ()
+
+
+def test_a_ceiling_beyond_every_number_clips_nothing(path: Path) -> None:
+    ask(path, f"UPDATE generations SET max_input_chars = {2**63 - 1}")
+    report = check_paths([path], CheckOptions())
+    assert [source.problem for source in report.sources] == [None]
+    clipped = [namespace.ceiling.clipped for namespace in report.sources[0].namespaces]
+    assert [each.count for each in clipped if each is not None] == [0, 0]

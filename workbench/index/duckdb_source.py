@@ -12,6 +12,7 @@ import duckdb
 from workbench.index.adapters.detect import Detection, detect
 from workbench.index.model import Problem, SourceError
 from workbench.index.opening import attach, translate
+from workbench.index.schema import refuse_unknown_version
 from workbench.index.table import DuckDBNamespace
 
 if TYPE_CHECKING:
@@ -87,14 +88,18 @@ def open_duckdb_source(
     """Open a DuckDB file read-only and recognise its namespaces.
 
     ``known_model`` says whether a string is the id of an embedding model, which helps to find the column that names
-    them. Raises SourceError for a file that cannot be opened or holds no namespace, with what it holds instead.
+    them. Raises SourceError for a file that cannot be opened or holds no namespace, with what it holds instead, and for
+    a native one of a version that is not known.
     """
     attachment = attach(path)
     try:
         with attachment.hold(), attachment.cursor() as cursor:
+            refuse_unknown_version(cursor, attachment.path)
             detection = detect(cursor, known_model)
         if not detection.mappings and not detection.native:
             raise _nothing_found(attachment.path, detection)
+        if not detection.mappings and detection.remarks:
+            raise _nothing_left(attachment.path, detection)
     except duckdb.Error as error:
         attachment.close()
         raise translate(error, attachment.path) from error
@@ -102,6 +107,16 @@ def open_duckdb_source(
         attachment.close()
         raise
     return DuckDBSource(attachment, detection)
+
+
+def _nothing_left(path: str, detection: Detection) -> SourceError:
+    """Refuse a native file all of whose namespaces are broken: an empty index would look as if nothing were wrong."""
+    why = "; ".join(detection.remarks[:_NAMED])
+    return SourceError(
+        Problem.DAMAGED,
+        f"{path} is a workbench index, and its registry does not fit its tables ({why}); restore it from a copy",
+        container=CONTAINER,
+    )
 
 
 def _nothing_found(path: str, detection: Detection) -> SourceError:

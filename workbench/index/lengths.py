@@ -29,6 +29,7 @@ _VECTOR = 2_048
 """Rows that DuckDB decodes together: a spot that begins with one costs half of a spot that lies across two."""
 
 _STEP = 122_880
+_LONGEST = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,8 @@ class LengthProfile:
 
     def clip(self, ceiling: int) -> ClipCount:
         """Answer one ceiling: strictly longer chunks are clipped, the rest behind the ceiling is lost."""
-        first = int(np.searchsorted(self.histogram_of_lengths.lengths, ceiling, side="right"))
+        # A record can declare more than an array's numbers hold, and no text is that long.
+        first = int(np.searchsorted(self.histogram_of_lengths.lengths, min(ceiling, _LONGEST), side="right"))
         chunks, chars, over = self._behind
         count = int(chunks[first])
         return ClipCount(

@@ -195,6 +195,18 @@ def check_version(cursor: duckdb.DuckDBPyConnection, path: str) -> None:
         )
 
 
+def refuse_unknown_version(cursor: duckdb.DuckDBPyConnection, path: str) -> None:
+    """Refuse an attached file that is ours by its own word and whose tables this program does not know.
+
+    A newer version may keep its registry elsewhere: then the version alone says whose it is. Raises like check_version.
+    """
+    if not base_tables(cursor, [META]).get(META, {}).items() >= _META_COLUMNS.items():
+        return
+    said = f"SELECT 1 FROM {qualified(SCHEMA, META)} WHERE key = 'schema_version' LIMIT 1"
+    if is_native(cursor) or first_row(cursor, said) is not None:
+        check_version(cursor, path)
+
+
 def require_native(cursor: duckdb.DuckDBPyConnection, path: str) -> None:
     """Refuse an attached file that is not ours, or that is newer than this program.
 
