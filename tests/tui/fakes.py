@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,13 @@ from workbench.index.model import (
     SourceError,
     UnusableRow,
     VectorHealth,
+)
+from workbench.index.query import ListingQuery, SortBy
+
+_PROSE = " ".join(
+    f"Section {part}. Orders can be returned within thirty days of delivery, and the refund is paid back the way it was "
+    "paid. Exceptions apply when the order was made to measure, opened and not resealable, or delivered abroad."
+    for part in range(60)
 )
 
 NOW_MS = 1_700_000_000_000
@@ -85,9 +92,12 @@ class FakeNamespace:
     norms: NormSpread = field(default_factory=lambda: NormSpread(0.9998, 1.0, 1.0002))
     norm_bins: NormBins | None = None
     duplicated: DuplicateIds = field(default_factory=lambda: DuplicateIds(0, 0))
+    texts: Sequence[tuple[str, str]] = ()
+    metadata: str | None = None
     gate: threading.Event | None = None
     started: threading.Event = field(default_factory=threading.Event)
     fails: Exception | None = None
+    pages: list[int] = field(default_factory=list)
 
     def _work(self, job: Job | None) -> None:
         self.started.set()
@@ -133,11 +143,48 @@ class FakeNamespace:
     def duplicates(self, job: Job | None = None) -> DuplicateIds:
         return self.duplicated
 
+    def row(self, place: int) -> ChunkRow:
+        """Make the row at a place of the source; ids and texts follow from the place unless they were given."""
+        counts = self.counts or (FingerprintCount(f"?@{self.declared_dims}", len(self.lengths_)),)
+        fingerprint = next((each.fingerprint for each in counts if place < each.count), counts[-1].fingerprint)
+        text = self.text(place)
+        return ChunkRow(
+            place, self.id(place), self.lengths_[place], text[:200], fingerprint, self.declared_dims, self.source(place)
+        )
+
+    def id(self, place: int) -> str:
+        return self.texts[place][0] if self.texts else f"guide/part-{place % 90}.md#{place // 90}"
+
+    def source(self, place: int) -> str | None:
+        return None if self.texts else f"guide/part-{place % 90}.md"
+
+    def text(self, place: int) -> str:
+        return self.texts[place][1] if self.texts else _PROSE[: self.lengths_[place]]
+
     def page(self, start: int, limit: int, job: Job | None = None) -> tuple[ChunkRow, ...]:
-        return ()
+        self._work(job)
+        return tuple(self.row(place) for place in range(start, min(start + limit, len(self.lengths_))))
+
+    @property
+    def sortable(self) -> tuple[SortBy, ...]:
+        return tuple(SortBy)
+
+    def listing(
+        self, query: ListingQuery, job: Job | None = None, found: Callable[[int], None] | None = None
+    ) -> FakeListing:
+        self._work(job)
+        if found is not None:
+            found(0)
+        return FakeListing(self, query)
 
     def chunk(self, id: str, job: Job | None = None) -> Chunk | None:
-        return None
+        place = next((place for place in range(len(self.lengths_)) if self.id(place) == id), None)
+        return None if place is None else self.chunk_at(place)
+
+    def chunk_at(self, place: int) -> Chunk:
+        row = self.row(place)
+        metadata = self.metadata if self.metadata is not None else '{"heading":"Refunds","level":2,"tags":["a","b"]}'
+        return Chunk(row.id, self.text(place), row.chars, metadata, row.fingerprint, row.dims, 1.0, row.source)
 
     def vector(self, id: str, job: Job | None = None) -> NDArray[np.float64] | None:
         return None
@@ -154,6 +201,51 @@ class FakeNamespace:
         job: Job | None = None,
     ) -> SearchResult:
         return SearchResult((), 0)
+
+
+class FakeListing:
+    """Orders and filters by going over all rows; a namespace without texts and filters is never gone over."""
+
+    sql = "SELECT id FROM ix.main.t;"
+
+    def __init__(self, namespace: FakeNamespace, query: ListingQuery) -> None:
+        self.query = query
+        self._namespace = namespace
+        self._places: Sequence[int] = range(len(namespace.lengths_))
+        if query.contains or query.min_chars is not None:
+            self._places = [place for place in self._places if self._fits(place)]
+        if query.sort is not SortBy.STORED:
+            self._places = sorted(self._places, key=self._value, reverse=query.descending)
+        elif query.descending:
+            self._places = self._places[::-1]
+
+    def _fits(self, place: int) -> bool:
+        namespace, needle = self._namespace, self.query.contains.lower()
+        if self.query.min_chars is not None and namespace.lengths_[place] <= self.query.min_chars:
+            return False
+        return needle in namespace.id(place).lower() or needle in namespace.text(place).lower()
+
+    def _value(self, place: int) -> tuple[int, str]:
+        row = self._namespace.row(place)
+        if self.query.sort is SortBy.CHARS:
+            return (row.chars or 0, "")
+        return (0, {SortBy.ID: row.id, SortBy.SOURCE: row.source}.get(self.query.sort, row.fingerprint) or "")
+
+    @property
+    def total(self) -> int:
+        return len(self._places)
+
+    def page(self, start: int, limit: int, job: Job | None = None) -> tuple[ChunkRow, ...]:
+        self._namespace._work(job)
+        self._namespace.pages.append(start)
+        these = self._places[start : start + limit]
+        return tuple(replace(self._namespace.row(place), position=start + at) for at, place in enumerate(these))
+
+    def position_of(self, id: str, job: Job | None = None) -> int | None:
+        return next((at for at, place in enumerate(self._places) if self._namespace.id(place) == id), None)
+
+    def chunk(self, position: int, job: Job | None = None) -> Chunk | None:
+        return self._namespace.chunk_at(self._places[position]) if position < self.total else None
 
 
 @dataclass

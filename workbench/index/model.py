@@ -6,7 +6,7 @@ Lengths are in UTF-16 code units, as the seed library counts them. Times are epo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from workbench.core.fingerprint import Fingerprint
     from workbench.index.job import Job
+    from workbench.index.query import Listing, ListingQuery, SortBy
 
 MAX_LISTED = 1_000
 """How many of the longest chunks are kept by id; the rest are counted and said to be not listed."""
@@ -338,6 +339,18 @@ class Namespace(Protocol):
 
     def page(self, start: int, limit: int, job: Job | None = None) -> tuple[ChunkRow, ...]:
         """Rows ``start`` (from 0) and following in the order of the source, at a cost that does not grow with start."""
+
+    @property
+    def sortable(self) -> tuple[SortBy, ...]:
+        """What its chunks can be listed by; the order of the source comes first."""
+
+    def listing(
+        self, query: ListingQuery, job: Job | None = None, found: Callable[[int], None] | None = None
+    ) -> Listing:
+        """Count and order the chunks that a query asks for; cancelling interrupts it.
+
+        ``found`` is told, from the working thread, how many match so far.
+        """
 
     def chunk(self, id: str, job: Job | None = None) -> Chunk | None:
         """One chunk; the first when several carry the id; None when there is none."""

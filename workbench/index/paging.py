@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workbench.core.fingerprint import Fingerprint, fingerprint_text, parse_fingerprint
-from workbench.index.expressions import Expressions
+from workbench.index.expressions import ROW, Expressions
 from workbench.index.mapping import ModelColumn, TableMapping
 from workbench.index.model import Chunk, ChunkRow
 
@@ -42,6 +43,16 @@ class PageKeys:
         if self.keys is None:
             return self.first + start, self.first + end - 1
         return int(self.keys[start]), int(self.keys[end - 1])
+
+    def place(self, key: int) -> int | None:
+        """Return the row that has a key; None when there is none."""
+        if self.keys is None:
+            place = key - self.first
+        else:
+            place = int(np.searchsorted(self.keys, key))
+            if place < self.count and int(self.keys[place]) != key:
+                return None
+        return place if 0 <= place < self.count else None
 
 
 def page_keys(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping) -> PageKeys:
@@ -78,37 +89,79 @@ def read_page(
         return ()
     sql = Expressions(mapping)
     found = cursor.execute(
-        f"SELECT {sql.id}, {sql.chars}, coalesce(left({sql.text}, {PREVIEW_CHARS}), ''), {sql.model}, {sql.length},"
-        f" {sql.optional(mapping.source)} FROM {sql.table}"
-        f" WHERE {sql.order} BETWEEN ? AND ? ORDER BY {sql.order} LIMIT ?",
+        f"SELECT {_row_columns(sql)} FROM {sql.table} WHERE {sql.order} BETWEEN ? AND ? ORDER BY {sql.order} LIMIT ?",
         [*bounds, limit],
     ).fetchall()
+    return tuple(_chunk_row(mapping, max(start, 0) + place, *row) for place, (_, *row) in enumerate(found))
+
+
+def read_rows(
+    cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, rowids: Sequence[int], start: int
+) -> tuple[ChunkRow, ...]:
+    """Read rows by row number, in the order given; the first of them is row ``start`` of what the caller shows."""
+    sql = Expressions(mapping)
+    found = cursor.execute(
+        f"SELECT {_row_columns(sql)} FROM {sql.table} WHERE {ROW} IN (SELECT unnest(?::BIGINT[]))", [list(rowids)]
+    ).fetchall()
+    rows = {rowid: row for rowid, *row in found}
     return tuple(
-        ChunkRow(
-            position=max(start, 0) + place,
-            id=id,
-            chars=chars,
-            preview=preview,
-            fingerprint=row_fingerprint(mapping, model, length) if length else None,
-            dims=length or None,
-            source=source,
-        )
-        for place, (id, chars, preview, model, length, source) in enumerate(found)
+        _chunk_row(mapping, start + place, *rows[rowid]) for place, rowid in enumerate(rowids) if rowid in rows
     )
+
+
+def _row_columns(sql: Expressions) -> str:
+    return (
+        f"{ROW}, {sql.id}, {sql.chars}, coalesce(left({sql.text}, {PREVIEW_CHARS}), ''), {sql.model}, {sql.length},"
+        f" {sql.optional(sql.mapping.source)}"
+    )
+
+
+def _chunk_row(
+    mapping: TableMapping,
+    position: int,
+    id: str,
+    chars: int | None,
+    preview: str,
+    model: str | None,
+    length: int,
+    source: str | None,
+) -> ChunkRow:
+    return ChunkRow(
+        position=position,
+        id=id,
+        chars=chars,
+        preview=preview,
+        fingerprint=row_fingerprint(mapping, model, length) if length else None,
+        dims=length or None,
+        source=source,
+    )
+
+
+def rows_with_id(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, id: str) -> list[int]:
+    """Find the row numbers that carry an id, in the order of the source."""
+    sql = Expressions(mapping)
+    found = cursor.execute(f"SELECT {ROW} FROM {sql.table} WHERE {sql.id} = ? ORDER BY {sql.order}, {ROW}", [id])
+    return [int(rowid) for (rowid,) in found.fetchall()]
 
 
 def read_chunk(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, id: str) -> Chunk | None:
     """Read one chunk whole; the first in the order of the source when several carry the id."""
+    rows = rows_with_id(cursor, mapping, id)
+    return read_chunk_at(cursor, mapping, rows[0]) if rows else None
+
+
+def read_chunk_at(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, rowid: int) -> Chunk | None:
+    """Read the chunk of one row whole; None when the row is gone."""
     sql = Expressions(mapping)
     row = cursor.execute(
-        f"SELECT {sql.text}, {sql.chars}, {sql.optional(mapping.metadata)}, {sql.model},"
-        f" {sql.optional(mapping.source)} FROM {sql.table} WHERE {sql.id} = ? ORDER BY {sql.order} LIMIT 1",
-        [id],
+        f"SELECT {sql.id}, {sql.text}, {sql.chars}, {sql.optional(mapping.metadata)}, {sql.model},"
+        f" {sql.optional(mapping.source)} FROM {sql.table} WHERE {ROW} = ?",
+        [rowid],
     ).fetchone()
     if row is None:
         return None
-    text, chars, metadata, model, source = row
-    vector = read_vector(cursor, mapping, id)
+    id, text, chars, metadata, model, source = row
+    vector = None if mapping.vector is None else _read_vector(cursor, sql, f"{ROW} = ?", rowid)
     length = 0 if vector is None else vector.size
     return Chunk(
         id=id,
@@ -127,10 +180,15 @@ def read_vector(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, id: st
     if mapping.vector is None:
         return None
     sql = Expressions(mapping)
+    first = f"{sql.order} = (SELECT min({sql.order}) FROM {sql.table} WHERE {sql.id} = ?)"
+    return _read_vector(cursor, sql, first, id)
+
+
+def _read_vector(
+    cursor: duckdb.DuckDBPyConnection, sql: Expressions, where: str, value: object
+) -> NDArray[np.float64] | None:
     found = cursor.execute(
-        f"SELECT {sql.vector}::DOUBLE[] AS v FROM {sql.table} WHERE {sql.length} > 0 AND {sql.order} = "
-        f"(SELECT min({sql.order}) FROM {sql.table} WHERE {sql.id} = ?)",
-        [id],
+        f"SELECT {sql.vector}::DOUBLE[] AS v FROM {sql.table} WHERE {sql.length} > 0 AND {where}", [value]
     ).fetchnumpy()["v"]
     if not len(found):
         return None

@@ -16,6 +16,12 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def literal(value: str) -> str:
+    """Write a text as an SQL literal, for a statement that is shown and not run here; NUL has no literal."""
+    parts = ["'" + part.replace("'", "''") + "'" for part in value.split("\0")]
+    return parts[0] if len(parts) == 1 else "(" + " || chr(0) || ".join(parts) + ")"
+
+
 def qualified(schema: str, table: str) -> str:
     """Name a table of the attached file, fully qualified."""
     return f"{quoted(CATALOG)}.{quoted(schema)}.{quoted(table)}"

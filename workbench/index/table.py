@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,8 +18,9 @@ from workbench.index.lengths import (
     stored_counts_hold,
     stored_lengths,
 )
+from workbench.index.listing import TableListing, TableListings
 from workbench.index.model import DuplicateIds, FingerprintCount
-from workbench.index.paging import PageKeys, page_keys, read_chunk, read_page, read_vector, row_fingerprint
+from workbench.index.paging import read_chunk, read_page, read_vector, row_fingerprint
 from workbench.index.search import Filters, nearest
 
 if TYPE_CHECKING:
@@ -30,7 +31,15 @@ if TYPE_CHECKING:
     from workbench.core.fingerprint import Fingerprint
     from workbench.index.job import Job
     from workbench.index.mapping import TableMapping
-    from workbench.index.model import Chunk, ChunkLength, ChunkRow, SearchResult, UnusableRow, VectorHealth
+    from workbench.index.model import (
+        Chunk,
+        ChunkLength,
+        ChunkRow,
+        SearchResult,
+        UnusableRow,
+        VectorHealth,
+    )
+    from workbench.index.query import ListingQuery, SortBy
 
 
 MAX_FINGERPRINTS = 10_000
@@ -51,7 +60,7 @@ class DuckDBNamespace:
         self.mapping = mapping
         self._attachment = attachment
         self._lock = threading.Lock()
-        self._keys: PageKeys | None = None
+        self._listings = TableListings(attachment, mapping)
         self._lengths: dict[int | None, LengthProfile] = {}
         self._found_no_text: str | None = None
         self._found_notes: tuple[str, ...] = ()
@@ -189,9 +198,18 @@ class DuckDBNamespace:
     def page(self, start: int, limit: int, job: Job | None = None) -> tuple[ChunkRow, ...]:
         """Rows ``start`` (from 0) and following in the order of the source."""
         with self._attachment.cursor(job) as cursor:
-            if self._keys is None:
-                self._keys = page_keys(cursor, self.mapping)
-            return read_page(cursor, self.mapping, self._keys, start, limit)
+            return read_page(cursor, self.mapping, self._listings.page_keys(cursor), start, limit)
+
+    @property
+    def sortable(self) -> tuple[SortBy, ...]:
+        """What its chunks can be listed by."""
+        return self._listings.sortable
+
+    def listing(
+        self, query: ListingQuery, job: Job | None = None, found: Callable[[int], None] | None = None
+    ) -> TableListing:
+        """Count and order the chunks that a query asks for."""
+        return self._listings.make(query, job, found)
 
     def chunk(self, id: str, job: Job | None = None) -> Chunk | None:
         """One chunk; the first when several carry the id."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from workbench.core.fingerprint import Fingerprint, fingerprint_text, parse_fingerprint
 from workbench.core.text import utf16_length
 from workbench.index import blob_vectors
+from workbench.index.adapters.agentfootprint_listing import SORTABLE, RowListing, find_rows, shown_sql
 from workbench.index.blob_vectors import BlobRow, Nearest, Tally
 from workbench.index.lengths import COUNTED, EMPTY, LengthHistogram, LengthProfile
 from workbench.index.model import (
@@ -34,10 +35,12 @@ if TYPE_CHECKING:
     from workbench.index.job import Job
     from workbench.index.model import LengthAnswers
     from workbench.index.opening import SqliteFile
+    from workbench.index.query import ListingQuery, SortBy
 
 _ALTERNATIVE = "open the vectors of the second embedder from another SQLite file"
 _PREVIEW = 200
 _STEP = 2_000
+_BOUND_AT_ONCE = 500
 
 _BYTES = "CASE typeof(embedding) WHEN 'blob' THEN length(embedding) ELSE length(CAST(embedding AS BLOB)) END"
 _TTL = "CASE WHEN typeof(ttl) IN ('integer', 'real') THEN ttl END"
@@ -208,10 +211,61 @@ class AgentfootprintNamespace:
             rows = connection.execute(sql, (self._key, int(rowids[start]), limit))
             return tuple(_chunk_row(start + at, *row) for at, row in enumerate(rows))
 
+    @property
+    def sortable(self) -> tuple[SortBy, ...]:
+        """Everything: the layout has a column, or the value a field, for each."""
+        return SORTABLE
+
+    def listing(
+        self, query: ListingQuery, job: Job | None = None, found: Callable[[int], None] | None = None
+    ) -> RowListing:
+        """Count and order the rows that a query asks for; only their rowids are kept."""
+
+        def checked(count: int) -> None:
+            if job is not None:
+                job.checkpoint()
+            if found is not None:
+                found(count)
+
+        with self._file.cursor(job) as connection:
+            connection.text_factory = as_text
+            rowids = find_rows(connection, self._key, query, StoredValue, checked)
+        return RowListing(self, query, shown_sql(self._name, query), rowids)
+
+    def rows_at(self, rowids: Sequence[int], start: int, job: Job | None) -> tuple[ChunkRow, ...]:
+        """Read rows in the order given, the first as row ``start``; one that is gone is left out."""
+        columns = f"rowid, CAST(id AS TEXT), value, source_uri, embedder_fp, {_BYTES}"
+        rows: dict[int, tuple[Any, ...]] = {}
+        with self._file.cursor(job) as connection:
+            connection.text_factory = as_text
+            for first in range(0, len(rowids), _BOUND_AT_ONCE):
+                some = rowids[first : first + _BOUND_AT_ONCE]
+                marks = ", ".join("?" * len(some))
+                for rowid, *row in connection.execute(
+                    f"SELECT {columns} FROM af_vectors WHERE rowid IN ({marks})", some
+                ):
+                    rows[rowid] = tuple(row)
+        return tuple(_chunk_row(start + at, *rows[rowid]) for at, rowid in enumerate(rowids) if rowid in rows)
+
+    def rowids_with(self, id: str, job: Job | None) -> list[int]:
+        """Find the rows that carry an id, in the order of the file."""
+        with self._file.cursor(job) as connection:
+            rows = connection.execute(
+                f"SELECT rowid {_HERE} AND id = CAST(? AS TEXT) ORDER BY rowid", (self._key, _bound(id))
+            )
+            return [int(row[0]) for row in rows]
+
     def chunk(self, id: str, job: Job | None = None) -> Chunk | None:
         """Read one row whole, its vector only as length and norm."""
+        rowids = self.rowids_with(id, job)
+        return self.chunk_at(rowids[0], job) if rowids else None
+
+    def chunk_at(self, rowid: int, job: Job | None) -> Chunk | None:
+        """Read the row of a number whole."""
         columns = "CAST(id AS TEXT), value, metadata, source_uri, embedder_fp, CAST(embedding AS BLOB)"
-        row = self._one(columns, id, job)
+        with self._file.cursor(job) as connection:
+            connection.text_factory = as_text
+            row = connection.execute(f"SELECT {columns} FROM af_vectors WHERE rowid = ?", (rowid,)).fetchone()
         if row is None:
             return None
         stored_id, value, metadata, source, stored, blob = row
