@@ -35,7 +35,7 @@ from workbench.index.model import (
 from workbench.index.query import ListingQuery, SortBy
 
 _PROSE = " ".join(
-    f"Section {part}. Orders can be returned within thirty days of delivery, and the refund is paid back the way it was "
+    f"Section {part}. Orders can be returned within thirty days of delivery, and the refund is paid back as it was "
     "paid. Exceptions apply when the order was made to measure, opened and not resealable, or delivered abroad."
     for part in range(60)
 )
