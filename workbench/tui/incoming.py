@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from workbench.checkup.choices import Choice, matching
 from workbench.checkup.report import Code
-from workbench.core.fingerprint import Fingerprint, parse_fingerprint, parse_incoming
+from workbench.core.fingerprint import Fingerprint, fingerprint_text, parse_fingerprint, parse_incoming
 from workbench.core.text import inert
 from workbench.tui.state import Node, Opened, Source, Space, State, Status
 from workbench.tui.verdicts import incoming_state, space_state
@@ -86,15 +86,17 @@ def word_of(verdict: IncomingVerdict) -> str:
     return {State.UNKNOWN: "lengths only", State.EMPTY: "not compared"}.get(state, word)
 
 
-def effects_of(opened: Opened, held: Callable[[Node], Fingerprint | None]) -> list[Effect]:
-    """Give every namespace of every source, worst first, equals in their order.
+Held = Callable[[Node], "Fingerprint | None"]
+"""Gives the fingerprint that decides in a namespace, also while no embedder is held against it."""
 
-    ``held`` gives the fingerprint that would decide where no embedder is held against a namespace.
-    """
+
+def effects_of(opened: Opened, incoming: Fingerprint | None, held: Held) -> list[Effect]:
+    """Give every namespace of every source, worst first, equals in their order."""
+    asked = fingerprint_text(incoming) if incoming is not None else None
     everywhere = list(_everywhere(opened))
     names = Counter(space.name for _, _, space in everywhere)
     made = [
-        _effect(node, space.name if names[space.name] == 1 else f"{source.label} / {space.name}", space, held)
+        _effect(node, space.name if names[space.name] == 1 else f"{source.label} / {space.name}", space, asked, held)
         for node, source, space in everywhere
     ]
     return sorted(made, key=lambda effect: effect.state)
@@ -106,7 +108,7 @@ def _everywhere(opened: Opened) -> Iterator[tuple[Node, Source, Space]]:
             yield Node(source=source.key, space=place), source, space
 
 
-def _effect(node: Node, name: str, space: Space, held: Callable[[Node], Fingerprint | None]) -> Effect:
+def _effect(node: Node, name: str, space: Space, asked: str | None, held: Held) -> Effect:
     report = space.report
     if report is None:
         word = {Status.FAILED: "not readable", Status.STOPPED: "stopped"}.get(space.status, "not read yet")
@@ -114,8 +116,10 @@ def _effect(node: Node, name: str, space: Space, held: Callable[[Node], Fingerpr
     vectors = sum(each.count for each in report.fingerprints.counts)
     mixed = any(finding.code is Code.MIXED_FINGERPRINTS for finding in report.fingerprints.findings)
     verdict = report.incoming
-    if verdict is None:
-        return Effect(node, name, State.WAITING, "", held(node), vectors, mixed)
+    if verdict is None or verdict.fingerprint != asked:
+        # Not judged yet, in the fraction of a second that a thousand namespaces take.
+        state = State.WAITING if asked is None else State.READING
+        return Effect(node, name, state, "", held(node), vectors, mixed)
     against = parse_fingerprint(verdict.against) if verdict.against is not None else None
     return Effect(node, name, incoming_state(verdict)[0], word_of(verdict), against, vectors, mixed)
 

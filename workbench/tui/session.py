@@ -7,7 +7,8 @@ event loop, how to post an answer, and whom to tell that something changed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import replace
 from functools import singledispatchmethod
 from itertools import count
@@ -30,6 +31,9 @@ READERS = 2
 
 FOLDER_CAP = 200
 """Sources of one folder that are opened at once; the rest stand behind a row that opens as many again."""
+
+TURN_SECONDS = 0.008
+"""How long namespaces are judged before the screen gets its turn."""
 
 Run = Callable[[Coroutine[Any, Any, None], str], object]
 
@@ -313,13 +317,38 @@ class Session:
 
     # --- the incoming embedder ---------------------------------------------------------------------------------
 
-    def set_incoming(self, incoming: Fingerprint | None) -> None:
-        """Hold another embedder against everything that is known; that needs no query."""
+    def set_incoming(self, incoming: Fingerprint | None, first: Node | None = None) -> None:
+        """Hold another embedder against everything that is known, ``first`` the namespace that is looked at.
+
+        That needs no query; but many namespaces are judged in turns, so that the screen never waits for the last one.
+        """
         self.incoming = incoming
-        for source in self.opened.sources.values():
-            for place in range(len(source.spaces)):
-                self._judge_incoming(source, place)
+        every = [(source, place) for source in self.opened.sources.values() for place in range(len(source.spaces))]
+        if first is not None and first.source in self.opened.sources and first.space is not None:
+            every.insert(0, (self.opened.sources[first.source], first.space))
+        rest = iter(every)
+        if self._judge_some(rest):
+            self._changed()
+        else:
+            self._run(self._judge_rest(incoming, rest), "judging")
+
+    async def _judge_rest(self, incoming: Fingerprint | None, rest: Iterator[tuple[Source, int]]) -> None:
+        """Go on where the last turn ended, unless another embedder has come meanwhile."""
+        done = False
+        while not done and self.incoming == incoming:
+            await asyncio.sleep(0)
+            done = self._judge_some(rest)
+        await asyncio.sleep(0)
         self._changed()
+
+    def _judge_some(self, rest: Iterator[tuple[Source, int]]) -> bool:
+        """Judge for the length of a turn, and say whether nothing is left."""
+        end = time.monotonic() + TURN_SECONDS
+        for source, place in rest:
+            self._judge_incoming(source, place)
+            if time.monotonic() > end:
+                return False
+        return True
 
     def judge(self, node: Node, incoming: Fingerprint) -> IncomingVerdict | None:
         """Hold an embedder against one namespace; None where nothing has been read. Nothing is changed by it."""
@@ -339,9 +368,11 @@ class Session:
 
     def _judge_incoming(self, source: Source, place: int) -> None:
         """Judge anew what was read under another embedder than the one that is incoming now."""
-        space = source.spaces[place]
         live = self._live.get(source.key)
-        if space.report is None or live is None:
+        if live is None or place >= len(source.spaces):
+            return
+        space = source.spaces[place]
+        if space.report is None:
             return
         judged = space.report.incoming.fingerprint if space.report.incoming is not None else None
         if judged != (fingerprint_text(self.incoming) if self.incoming is not None else None):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from workbench.core.fingerprint import Fingerprint, fingerprint_conflict, fingerprint_text
 from workbench.tui.draw import Ground, Line, Tone, cells, clip, clip_start, number, short_fingerprint, titled_rule, wrap
 from workbench.tui.incoming import Effect, Offer, Typed, Way, tally_of
-from workbench.tui.pages.parts import Frame
+from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.signs import Signs
 from workbench.tui.state import State
 from workbench.tui.verdicts import TONES, lead_of
@@ -26,8 +26,15 @@ _LABEL = 12
 _WORD = 14
 """Cells of the verdict in a word, at the right of both lists."""
 
-_WHY_ROWS, _WAY_ROWS = 3, 3
+_WHY_ROWS, _WAY_ROWS = 2, 2
 """Rows that are kept for them where there is room, so that nothing below moves while one types."""
+
+_MOST_WHY_ROWS = 5
+
+_TO_BEGIN = (
+    "Type the embedder that is about to write or to search, or pick a known one. What it does to every namespace "
+    "shows at once; nothing is sent anywhere, and nothing is changed."
+)
 
 _TONES = {**TONES, State.UNKNOWN: Tone.WARN, State.WAITING: Tone.FAINT}
 _GROUNDS = {State.BAD: Ground.BAD, State.UNKNOWN: Ground.WARN, State.OK: Ground.GOOD}
@@ -91,15 +98,19 @@ def incoming_page(shown: Shown, frame: Frame) -> Drawn:
         lines.append(Line())
         lines.extend(_why(shown, frame))
         lines.extend(_ways(shown, frame))
-    lines.append(Line())
     room = frame.height - len(lines)
     if frame.roomy:
-        both = room - 3
+        lines.append(Line())
+        both = room - 4
         rows = max(1, min(len(shown.effects), both // 2))
         drawn.effects = _effects(lines, shown, frame, rows)
         lines.append(Line())
         drawn.offers = _offers(lines, shown, frame, both - rows)
-    elif shown.picking:
+        return drawn
+    if shown.verdict is None or room > len(shown.offers if shown.picking else shown.effects) + 1:
+        lines.append(Line())
+        room -= 1
+    if shown.picking:
         drawn.offers = _offers(lines, shown, frame, room - 1)
     else:
         drawn.effects = _effects(lines, shown, frame, room - 1)
@@ -169,7 +180,7 @@ def _model_mark(
     if fingerprint_conflict(replace(stored, dims=incoming.dims), incoming) is None:
         return "=", "equal", Tone.OK
     if verdict.same_model:
-        return signs.differs, "differ in name, one space in the model table", Tone.ERROR
+        return signs.differs, "spelled otherwise", Tone.ERROR
     return signs.differs, "differ", Tone.ERROR
 
 
@@ -201,16 +212,23 @@ def _at_end(line: Line, tail: Line, end: int) -> Line:
 
 
 def _why(shown: Shown, frame: Frame) -> list[Line]:
-    """Say why, in the words of the check."""
-    reason = shown.verdict.reason if shown.verdict is not None else ""
-    rows = wrap(reason[:1].upper() + reason[1:], frame.width) if reason else []
-    if rows and not rows[-1].endswith("."):
-        rows[-1] += "."
-    most = 5 if frame.roomy else 4
-    lines = [Line().add(row, Tone.MUTED) for row in rows[:most]]
-    if len(rows) > most:
-        lines[-1].to(frame.width + 1).cut(frame.width, frame.signs.more)
+    """Say why, in the words of the check; before there is a verdict, what to do."""
+    verdict = shown.verdict
+    if verdict is None:
+        reason = _TO_BEGIN if not shown.typed.text.strip() else _to_go_on(shown)
+    else:
+        # A reason that begins with a name is left as it is.
+        reason = verdict.reason if verdict.conflict is None else verdict.reason[:1].upper() + verdict.reason[1:]
+    page = Page()
+    page.sentence(reason, frame.width, at_most=_MOST_WHY_ROWS)
+    lines = page.lines if reason else []
     return lines + [Line() for _ in range(_WHY_ROWS - len(lines) if frame.roomy else 0)]
+
+
+def _to_go_on(shown: Shown) -> str:
+    if not shown.offers:
+        return "Type its id, an @, and how many numbers each of its vectors has."
+    return f"tab completes it to {shown.offers[0].choice.text}"
 
 
 def _ways(shown: Shown, frame: Frame) -> list[Line]:
@@ -300,29 +318,43 @@ def _offers(lines: list[Line], shown: Shown, frame: Frame, rows: int) -> Window:
     if not shown.offers:
         said = f"none of {number(shown.known)} matches"
     elif len(shown.offers) == shown.known:
-        said = f"{number(shown.known)}"
+        said = f"all {number(shown.known)}"
     else:
         said = f"{number(len(shown.offers))} of {number(shown.known)} match"
     lines.append(titled_rule("Known embedders", frame.width, frame.signs.rule, fact=Line().add(said, Tone.MUTED)))
     if rows > 0 and not shown.offers:
         lines.append(Line().add("It need not be known: type its id and the length of its vectors.", Tone.FAINT))
     window = Window(len(lines), count, first)
+    in_view = shown.offers[first : first + count]
+    widths = (
+        max((cells(offer.choice.source) for offer in in_view), default=0),
+        max((cells(_reads(offer)) for offer in in_view), default=0),
+    )
     for place in range(first, first + count):
-        lines.append(_offer(shown.offers[place], frame, here=place == shown.chosen))
+        lines.append(_offer(shown.offers[place], widths, frame, here=place == shown.chosen))
     lines.extend(Line() for _ in range(rows - max(count, 0 if shown.offers else 1)))
     return window
 
 
-def _offer(offer: Offer, frame: Frame, *, here: bool) -> Line:
+def _reads(offer: Offer) -> str:
+    reads = offer.choice.max_input_chars
+    return f"{number(reads)} chars" if reads is not None else ""
+
+
+def _offer(offer: Offer, widths: tuple[int, int], frame: Frame, *, here: bool) -> Line:
     signs, width = frame.signs, frame.width
     count_end = width - _WORD - 2
     tone = _TONES[offer.state]
     line = Line(Ground.CURSOR if here else Ground.PLAIN)
     line.add(lead_of(offer.state, signs), tone, bold=offer.state in (State.BAD, State.UNKNOWN))
-    facts = Line().add(clip(offer.choice.source, 14, signs.more).rjust(14), Tone.FAINT)
-    reads = offer.choice.max_input_chars
-    facts.add((f"{number(reads)} chars" if reads is not None else "").rjust(16), Tone.MUTED)
-    room = count_end - facts.cells - line.cells - 1
+    source, reads = widths
+    facts = Line().add(offer.choice.source.ljust(source), Tone.FAINT)
+    facts.add("  " + _reads(offer).rjust(reads), Tone.MUTED)
+    room = count_end - facts.cells - line.cells - 2
+    if cells(offer.choice.text) > room:
+        # The name is worth more than who makes it.
+        facts = Line().add(_reads(offer), Tone.MUTED)
+        room = count_end - facts.cells - line.cells - 2
     line.add(short_fingerprint(offer.choice.text, room, signs.more), Tone.TEXT if here else Tone.MUTED, bold=here)
     _at_end(line, facts, count_end)
     return line.to(count_end + 2).add(offer.word, tone)

@@ -105,6 +105,7 @@ class IncomingScreen(ModalScreen[None]):
         self._choices: tuple[Choice, ...] = ()
         self._subject: Effect | None = None
         self._read = -1
+        self._holding = False
 
     def compose(self) -> ComposeResult:
         """Lay out header and sources undimmed, the frame with its line and its page, the footer."""
@@ -148,20 +149,22 @@ class IncomingScreen(ModalScreen[None]):
 
     def session_changed(self) -> None:
         """Take in that something was read meanwhile, or closed."""
-        if self.is_mounted:
+        if self.is_mounted and not self._holding:
             self._look_again()
 
     def _hold(self, text: str) -> None:
         """Make what is typed the incoming embedder; none while it names none."""
         self._typed = read_typed(text)
         if self._typed.fingerprint != self._session.incoming:
-            self._session.set_incoming(self._typed.fingerprint)
+            self._holding = True
+            self._session.set_incoming(self._typed.fingerprint, self._subject.node if self._subject else None)
+            self._holding = False
         self._look_again()
 
     def _look_again(self) -> None:
         """Find out what the embedder does to everything, and what else could be picked."""
         session = self._session
-        self._effects = effects_of(session.opened, session.held_against)
+        self._effects = effects_of(session.opened, session.incoming, session.held_against)
         self._subject = subject_of(self._effects, self._node)
         read = sum(effect.against is not None for effect in self._effects)
         if read != self._read:

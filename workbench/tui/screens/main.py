@@ -435,7 +435,10 @@ class MainScreen(Screen[None]):
         if not self.session.opened.nothing:
             floating = IncomingScreen(self.session, self._tree.node, lambda: self._tree.rows, self.action_ask_path)
             self._also_changed = floating.session_changed
-            self.app.push_screen(floating)
+            self.app.push_screen(floating, self._incoming_left)
+
+    def _incoming_left(self, _: None) -> None:
+        self._also_changed = lambda: None
 
     def action_ask_path(self) -> None:
         """Ask for a file or folder to open."""
