@@ -2,6 +2,8 @@
 
 import sys
 
+_INTERRUPTED = 130
+
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
@@ -15,9 +17,33 @@ def main() -> None:
             raise SystemExit(0)
         except OSError:
             pass  # a full disk, or a reader that has gone: the commands know what to say
-    from workbench.cli.main import run
+    try:
+        from workbench.cli.main import run
 
-    raise SystemExit(run())
+        code = run()
+    except KeyboardInterrupt:  # before the commands are there to answer it, or after they have
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:
+        _leave()
+    raise SystemExit(code)
+
+
+def _leave() -> None:
+    """End with the code of an interrupt.
+
+    An interrupt inside ``exec`` (which dataclasses are made with) is remembered by Python even when it was caught, and
+    a process that ends in the usual way then dies of the signal instead of giving a code.
+    """
+    import atexit
+    import os
+
+    try:
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    finally:
+        os._exit(_INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from workbench.checkup.options import CheckOptions, KnownEmbedder
@@ -9,6 +11,9 @@ from workbench.checkup.report import LATER_CODES, CheckReport, Code, Severity
 from workbench.cli import options
 from workbench.cli.output import Output, stderr, stdout
 from workbench.core.fingerprint import Fingerprint
+
+if TYPE_CHECKING:
+    from workbench.index.job import Job
 
 _CODES = frozenset((*(code.value for code in Code), *LATER_CODES))
 
@@ -50,14 +55,11 @@ def command(
     from workbench.checkup.as_json import check_as_json
     from workbench.cli.verdict_text import write_report
     from workbench.cli.waiting import interruptible
-    from workbench.sources import UnknownNamespace, check_paths
 
     asked = CheckOptions(incoming, max_chunk_chars, embedder, namespaces)
     progress = _Progress(stderr())
     try:
-        report = interruptible(lambda job: check_paths(paths, asked, job=job, on_source=progress.source), progress.rows)
-    except UnknownNamespace as error:
-        raise options.unknown_namespace(error.name, error.known) from None
+        report = interruptible(lambda job: _check(paths, asked, job, progress), progress.rows)
     finally:
         progress.end()
     if as_json:
@@ -65,6 +67,16 @@ def command(
     else:
         write_report(stdout(), report)
     return exit_code(report, fail_on)
+
+
+def _check(paths: tuple[str, ...], asked: CheckOptions, job: Job, progress: _Progress) -> CheckReport:
+    # Imported here, in the thread that works: an interrupt in the middle of a driver's first import ends the process.
+    from workbench.sources import UnknownNamespace, check_paths
+
+    try:
+        return check_paths(paths, asked, job=job, on_source=progress.source)
+    except UnknownNamespace as error:
+        raise options.unknown_namespace(error.name, error.known) from None
 
 
 class _Progress:

@@ -15,6 +15,7 @@ import click
 from workbench import __version__
 from workbench.cli import crash
 from workbench.cli.output import Sign, discard, stderr
+from workbench.cli.waiting import INTERRUPTED, say_interrupted
 
 _COMMANDS = {
     "open": "the terminal workbench over index files and folders",
@@ -23,7 +24,6 @@ _COMMANDS = {
     "demo": "write the sample indexes to a folder and open them",
     "doctor": "versions, terminal, colours, paths, optional parts",
 }
-_INTERRUPTED = 130
 _WRONG_USAGE = 2
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -72,8 +72,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return _refuse(error)
     except (click.Abort, KeyboardInterrupt):
-        stderr().line("interrupted: nothing was changed")
-        return _INTERRUPTED
+        say_interrupted()
+        return INTERRUPTED
     except SystemExit:
         # How click ends when whoever read the help has gone, which is no error.
         return 0

@@ -12,7 +12,6 @@ from enum import Enum
 from typing import TextIO
 
 import click
-import orjson
 
 from workbench.core.text import inert
 
@@ -146,6 +145,8 @@ def json_text(document: object) -> str:
 
     NaN and infinities become null. Strings with lone surrogates (names that are no UTF-8) are kept exactly too.
     """
+    import orjson  # not with this file: an interrupt in the middle of its first import can end the process
+
     try:
         text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
     except TypeError:

@@ -2,45 +2,95 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Generic, NoReturn, TypeVar
 
+from workbench.cli.output import stderr
 from workbench.index.job import Job
 
 T = TypeVar("T")
 
-_STOP_WITHIN_S = 5.0
+INTERRUPTED = 130
+"""The exit code of work that Ctrl-C has ended."""
+
+_STOP_WITHIN_S = 0.5
 _LOOK_EVERY_S = 0.2
 
 
-class _Work(threading.Thread, Generic[T]):
-    def __init__(self, work: Callable[[Job], T], job: Job) -> None:
-        super().__init__(name="work", daemon=True)
-        self._work = work
-        self._job = job
-        self.result: list[T] = []
-        self.error: BaseException | None = None
+@dataclass(frozen=True, slots=True)
+class _End(Generic[T]):
+    """How the work ended: with its results (one), or with an error."""
 
-    def run(self) -> None:
-        try:
-            self.result.append(self._work(self._job))
-        except BaseException as error:  # handed to the waiting thread, which raises it again
-            self.error = error
+    results: tuple[T, ...] = ()
+    error: BaseException | None = None
 
 
 def interruptible(work: Callable[[Job], T], on_progress: Callable[[int, int], None] | None = None) -> T:
-    """Do the work and give its result; on Ctrl-C stop it, let it close its files, and raise KeyboardInterrupt."""
+    """Do the work and give its result; on Ctrl-C stop it, let it close its files, and raise KeyboardInterrupt.
+
+    Work that does not stop in time is left where it is, and the process ends at once.
+    """
     job = Job(on_progress)
-    thread = _Work(work, job)
-    thread.start()
+    # The end is waited for and not the thread: an interrupt inside Thread.join marks a living thread as ended, and a
+    # query that still runs when Python takes its threads down aborts the process.
+    ended: SimpleQueue[_End[T]] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            end = _End((work(job),))
+        except BaseException as error:  # handed to the waiting thread, which raises it again
+            end = _End(error=error)
+        ended.put(end)
+
+    thread = threading.Thread(target=run, name="work", daemon=True)
     try:
-        while thread.is_alive():
-            thread.join(_LOOK_EVERY_S)
+        thread.start()
+        end = _wait(ended)
     except KeyboardInterrupt:
-        job.cancel()
-        thread.join(_STOP_WITHIN_S)
+        if not _stopped(job, ended):
+            _leave()
         raise
-    if thread.error is not None:
-        raise thread.error
-    return thread.result[0]
+    if end.error is not None:
+        raise end.error
+    return end.results[0]
+
+
+def say_interrupted() -> None:
+    """Tell that Ctrl-C has ended the work."""
+    out = stderr()
+    out.clear_transient()
+    out.line("interrupted: nothing was changed")
+
+
+def _wait(ended: SimpleQueue[_End[T]]) -> _End[T]:
+    while True:
+        try:
+            return ended.get(timeout=_LOOK_EVERY_S)
+        except Empty:
+            continue  # looked at again, since not every system lets a signal end a wait
+
+
+def _stopped(job: Job, ended: SimpleQueue[_End[T]]) -> bool:
+    """Cancel the work; say whether it has come to its end within the time that Ctrl-C may take."""
+    try:
+        job.cancel()
+        ended.get(timeout=_STOP_WITHIN_S)
+    except (Empty, KeyboardInterrupt):
+        return False
+    return True
+
+
+def _leave() -> NoReturn:
+    """End the process as it stands, without the farewell of Python that running queries do not survive."""
+    try:
+        say_interrupted()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    finally:
+        os._exit(INTERRUPTED)
