@@ -18,9 +18,9 @@ from workbench.cli import waiting
 _SCRIPT = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may have it ignored
-os.write(1, b"ready")
 from workbench.__main__ import main
 sys.argv = ["workbench", *sys.argv[1:]]
+os.write(1, b"ready")
 main()
 """
 
@@ -37,7 +37,7 @@ waiting.interruptible(work)
 
 @pytest.fixture(scope="module")
 def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file whose check takes long enough to be interrupted everywhere in it."""
+    """Make a file whose check takes long enough to be interrupted everywhere in it."""
     path = tmp_path_factory.mktemp("big") / "big.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute(
