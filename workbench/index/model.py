@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from workbench.index.problems import LockHolder as LockHolder
+from workbench.index.problems import Problem as Problem
+from workbench.index.problems import SourceError as SourceError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -22,52 +26,6 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 1_000
 """How many of the longest chunks are kept by id; the rest are counted and said to be not listed."""
-
-
-class Problem(StrEnum):
-    """Why a path cannot be read as an index (the ``problem`` of ``check --json``)."""
-
-    MISSING = "missing"
-    NOT_A_FILE = "not-a-file"
-    DIRECTORY = "directory"
-    EMPTY = "empty"
-    NOT_AN_INDEX = "not-an-index"
-    NOT_READABLE_YET = "not-readable-yet"
-    LOCKED = "locked"
-    BEING_WRITTEN = "being-written"
-    TOO_NEW = "too-new"
-    TRUNCATED = "truncated"
-    DAMAGED = "damaged"
-    ENCRYPTED = "encrypted"
-    URL = "url"
-
-
-@dataclass(frozen=True, slots=True)
-class LockHolder:
-    """The program that holds a file, as the driver names it."""
-
-    program: str
-    pid: int
-
-
-class SourceError(Exception):
-    """A path that cannot be read: one sentence that says what, why and what to do.
-
-    Attributes:
-        problem: which of the known reasons.
-        message: the sentence; may hold strings of the file or its name, so it is made inert where it is drawn.
-        container: duckdb, sqlite, chroma, lance, parquet, recording, routing-log, or None when not even that is known.
-        holder: who holds the file, when it is locked and the driver says.
-    """
-
-    def __init__(
-        self, problem: Problem, message: str, *, container: str | None = None, holder: LockHolder | None = None
-    ) -> None:
-        super().__init__(message)
-        self.problem = problem
-        self.message = message
-        self.container = container
-        self.holder = holder
 
 
 @dataclass(frozen=True, slots=True)

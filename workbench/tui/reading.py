@@ -15,12 +15,13 @@ from textual.message import Message
 
 from workbench.core.fingerprint import Fingerprint
 from workbench.index.job import Cancelled, Job
-from workbench.index.model import IndexSource, Namespace, Problem, SourceError
+from workbench.index.problems import Problem, SourceError
 from workbench.tui import messages
 from workbench.tui.state import LengthShape, Trouble
 
 if TYPE_CHECKING:
     from workbench.checkup.report import IncomingVerdict, NamespaceReport
+    from workbench.index.model import IndexSource, Namespace
 
 _FINE_BINS = 2_000
 _EXACT_LENGTH = 200_000

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.fingerprint import Fingerprint, fingerprint_text
 from workbench.index.job import Cancelled, Job
-from workbench.index.model import IndexSource, Namespace
 from workbench.tui import messages
 from workbench.tui.reading import Reader, Tell, read_folder, read_source, trouble_of
 from workbench.tui.state import Folder, Node, Opened, Source, Space, Status
@@ -25,6 +24,7 @@ from workbench.tui.threads import T, in_thread, start
 
 if TYPE_CHECKING:
     from workbench.checkup.report import IncomingVerdict
+    from workbench.index.model import IndexSource, Namespace
 
 READERS = 2
 """Sources read at the same time: one core is left to the screen, and locks are held no longer than needed."""

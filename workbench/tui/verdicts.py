@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from workbench.checkup.report import Code, Finding, IncomingVerdict, NamespaceReport, Severity, worst_first
-from workbench.index.model import Problem
+from workbench.checkup.findings import Code, Finding, Severity, worst_first
+from workbench.index.problems import Problem
 from workbench.tui.draw import Tone, number, short_fingerprint
 from workbench.tui.signs import Signs
 from workbench.tui.state import Space, State, Status
 
 if TYPE_CHECKING:
+    from workbench.checkup.report import IncomingVerdict, NamespaceReport
     from workbench.index.model import VectorHealth
 
 TONES = {

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from workbench.checkup.report import Code, NamespaceReport
+from typing import TYPE_CHECKING
+
+from workbench.checkup.findings import Code
 from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, titled_rule, wrap
 from workbench.tui.pages.chart import histogram
 from workbench.tui.pages.parts import SHARE_CELLS, Frame, Page, keys_line, share_bar
 from workbench.tui.signs import Signs
 from workbench.tui.state import Space, State, Status
 from workbench.tui.verdicts import FILLS, TONES, WAYS, Concern, concerns, lead_of, sign_of, tallies
+
+if TYPE_CHECKING:
+    from workbench.checkup.report import NamespaceReport
 
 _CHART_ROWS = 9
 _BANNERS = {State.BAD: Ground.BAD, State.WARN: Ground.WARN}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.index.model import Problem
+from workbench.index.problems import Problem
 from workbench.tui.draw import Ground, Line, Tone, clip_start, titled_rule
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.state import Source, Trouble

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -17,7 +17,6 @@ from textual.worker import Worker, WorkerState
 
 from workbench.core.fingerprint import Fingerprint
 from workbench.index.job import Job
-from workbench.index.model import IndexSource, Namespace
 from workbench.tui import messages
 from workbench.tui.actions import Action, Place, actions_for, bindings
 from workbench.tui.clipboard import copy_text
@@ -35,6 +34,9 @@ from workbench.tui.widgets.lines import LineList, look_of
 from workbench.tui.widgets.pane import DetailPane, TabStrip
 from workbench.tui.widgets.sources import Heading, SourcesPane, SourcesTree
 from workbench.tui.widgets.typed import Question, TypedLine
+
+if TYPE_CHECKING:
+    from workbench.index.model import IndexSource, Namespace
 
 LOOK_SECONDS = 1.0
 """How often leases are looked at, and locked files that are waited for are tried again."""
@@ -291,6 +293,7 @@ class MainScreen(Screen[None]):
 
     @on(messages.ViewProgress)
     def _view_progressed(self) -> None:
+        self._pane.view.progressed()
         self._show_frame()
 
     def say(self, said: str) -> None:

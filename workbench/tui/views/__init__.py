@@ -36,7 +36,6 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from workbench.index.job import Job
-from workbench.index.model import IndexSource, Namespace
 from workbench.tui.actions import Action
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.state import Node, Source, Space
@@ -44,6 +43,7 @@ from workbench.tui.widgets.detail import Detail
 from workbench.tui.widgets.lines import LineList
 
 if TYPE_CHECKING:
+    from workbench.index.model import IndexSource, Namespace
     from workbench.tui.widgets.typed import Question
 
 T = TypeVar("T")
@@ -214,6 +214,9 @@ class View(Vertical):
         for slot in named:
             self.drop(slot)
         return bool(named)
+
+    def progressed(self) -> None:
+        """Take notice of a reading that has come further."""
 
     def find(self) -> bool:
         """Search in the view; False when it cannot."""
