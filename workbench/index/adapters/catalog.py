@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MAX_TABLES = 1_000
 """Tables that are looked into; a file with more is no index that anybody wrote by hand."""
 
-MAX_COLUMNS = 300
+MAX_COLUMNS = 4_000
 """Columns of a table that are looked into."""
 
 _NUMERIC = r"FLOAT|DOUBLE|U?TINYINT|U?SMALLINT|U?INTEGER|U?BIGINT|U?HUGEINT|DECIMAL\(\d+,\d+\)"
@@ -34,6 +34,11 @@ class Column:
         """Element type and fixed length (None for a list), when this is a flat array or list of numbers."""
         found = _VECTOR_TYPE.fullmatch(self.type)
         return None if found is None else (found[1], int(found[2]) if found[2] else None)
+
+    @property
+    def holds_strings(self) -> bool:
+        """Whether this is a column of strings: VARCHAR, or ENUM, as a column of few different values may be."""
+        return self.type == "VARCHAR" or self.type.startswith("ENUM(")
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def find_roles(table: Table, sample: Sample, known_model: Callable[[str], bool])
     model, kind, model_note = _find_model(table, sample, known_model, id)
     metadata = _find_metadata(table, sample)
     text, text_note = _find_text(table, sample, {name for name in (id, model, metadata) if name is not None})
-    source = next((c.name for c in _named(table, _SOURCES) if c.type == "VARCHAR" and c.name not in (text, id)), None)
+    source = next((c.name for c in _named(table, _SOURCES) if c.holds_strings and c.name not in (text, id)), None)
     notes = tuple(note for note in (id_note, text_note, model_note) if note is not None)
     return Roles(id, unique, text, model, kind, source, metadata, notes)
 
@@ -106,7 +106,7 @@ def _find_id(table: Table, sample: Sample) -> tuple[str | None, bool, str | None
         ends_like_id = column.name.lower().endswith(("_id", "id"))
         if column not in plain or column.name.lower() in _NOT_TEXT:
             continue
-        may_be_id = column.type in ("VARCHAR", "UUID") or ends_like_id or place == 0
+        may_be_id = column.holds_strings or column.type == "UUID" or ends_like_id or place == 0
         if may_be_id and _looks_unique(column, sample):
             return column.name, False, f"column {column.name} is taken for the id: its values differ"
     return None, False, "no column looks like an id, so rows go by their row number"
@@ -146,7 +146,7 @@ def _find_model(
     table: Table, sample: Sample, known_model: Callable[[str], bool], id: str | None
 ) -> tuple[str | None, ModelColumn, str | None]:
     for column in _named(table, _MODELS):
-        if column.type == "VARCHAR" and column.name != id:
+        if column.holds_strings and column.name != id:
             values = [value.start for value in sample.texts.get(column.name, ())]
             return column.name, _kind(values), None
     guesses: list[tuple[bool, int, int, str]] = []
@@ -154,7 +154,7 @@ def _find_model(
         values = [value.start for value in sample.texts.get(column.name, ())]
         distinct = {value for value in values if value not in ("", "?")}
         few = 0 < len(distinct) <= _LOW_CARDINALITY and len(values) > 1 and _single_words(values)
-        if column.type != "VARCHAR" or column.name == id or not few:
+        if not column.holds_strings or column.name == id or not few:
             continue
         fingerprints = _kind(values) is ModelColumn.FINGERPRINT
         if fingerprints or all(known_model(value) or _looks_like_model(value) for value in distinct):
@@ -179,7 +179,7 @@ def _looks_like_model(value: str) -> bool:
 
 
 def _find_text(table: Table, sample: Sample, taken: set[str]) -> tuple[str | None, str | None]:
-    candidates = [column for column in table.columns if column.type == "VARCHAR" and column.name not in taken]
+    candidates = [column for column in table.columns if column.holds_strings and column.name not in taken]
     if not table.rows:
         named = [column for column in _named(table, _TEXTS) if column in candidates]
         return (named[0].name if named else None), None

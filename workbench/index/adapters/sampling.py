@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.index.adapters.catalog import Column, Table
 from workbench.index.sql import quoted
@@ -20,6 +20,8 @@ _ELEMENTS = 256
 _CHARS = 300
 _JSON_BYTES = 100_000
 _ENOUGH = 20
+_TOGETHER = 20
+"""Columns of one query: what DuckDB needs to plan and run it grows faster than their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,8 @@ EMPTY_SAMPLE = Sample(0, {}, {}, {})
 
 
 def is_text(column: Column) -> bool:
-    """Whether the column holds strings: VARCHAR, or JSON, which DuckDB keeps as such."""
-    return column.type in ("VARCHAR", "JSON")
+    """Whether the column holds strings, or JSON, which DuckDB keeps as such."""
+    return column.holds_strings or column.type == "JSON"
 
 
 def take_sample(cursor: duckdb.DuckDBPyConnection, table: Table) -> Sample:
@@ -72,15 +74,16 @@ def take_sample(cursor: duckdb.DuckDBPyConnection, table: Table) -> Sample:
     columns = [column for column in table.columns if _features(column)]
     if not columns or not table.rows:
         return EMPTY_SAMPLE
-    features = ", ".join(f"{_features(column)} AS c{place}" for place, column in enumerate(columns))
-    rows = cursor.execute(_spread(cursor, table, features)).fetchall()
-    values = {column.name: [row[place] for row in rows] for place, column in enumerate(columns)}
+    values: dict[str, list[Any]] = {}
+    for start in range(0, len(columns), _TOGETHER):
+        values |= _values(cursor, table, columns[start : start + _TOGETHER])
+    looked = len(values[columns[0].name])
     vectors: dict[str, tuple[VectorSample, ...]] = {}
     texts: dict[str, tuple[TextSample, ...]] = {}
     others: dict[str, tuple[str, ...]] = {}
     for column in columns:
         found = [value for value in values[column.name] if value is not None]
-        if len(found) < _ENOUGH and table.rows > len(rows) and (column.vector_type or is_text(column)):
+        if len(found) < _ENOUGH and table.rows > looked and (column.vector_type or is_text(column)):
             found = _not_null(cursor, table, column)
         if column.vector_type:
             vectors[column.name] = tuple(VectorSample(*value.values()) for value in found)
@@ -88,7 +91,13 @@ def take_sample(cursor: duckdb.DuckDBPyConnection, table: Table) -> Sample:
             texts[column.name] = tuple(TextSample(*value.values()) for value in found)
         else:
             others[column.name] = tuple(found)
-    return Sample(len(rows), vectors, texts, others)
+    return Sample(looked, vectors, texts, others)
+
+
+def _values(cursor: duckdb.DuckDBPyConnection, table: Table, columns: Sequence[Column]) -> dict[str, list[Any]]:
+    features = ", ".join(f"{_features(column)} AS c{place}" for place, column in enumerate(columns))
+    rows = cursor.execute(_spread(cursor, table, features)).fetchall()
+    return {column.name: [row[place] for row in rows] for place, column in enumerate(columns)}
 
 
 def _features(column: Column) -> str | None:
