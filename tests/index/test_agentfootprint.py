@@ -13,10 +13,13 @@ import pytest
 
 from tests.checkup.agentfootprint_file import Index, Row
 from tests.shared_files import SAMPLES, needs_samples
+from workbench.checkup.options import CheckOptions
 from workbench.core.fingerprint import Fingerprint
+from workbench.index import sqlite_file
 from workbench.index.adapters.agentfootprint import open_sqlite_source
 from workbench.index.job import Cancelled, Job
 from workbench.index.model import FingerprintCount, Namespace, Problem, SourceError, Unusable
+from workbench.sources import check_paths
 
 NOW = 1_795_973_100_000
 
@@ -402,3 +405,11 @@ def test_a_damaged_schema_of_broken_bytes_is_called_damaged(path: Path) -> None:
     )
     path.write_bytes(damaged)
     assert problem_of(path).problem is Problem.DAMAGED
+
+
+def test_a_row_larger_than_is_read_is_said_to_be_that(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_file, "_LONGEST_VALUE", 100_000)
+    Index([Row("a"), Row("big", text="x" * 200_000)]).write(path)
+    (source,) = check_paths([path], CheckOptions()).sources
+    assert source.problem is Problem.NOT_READABLE_YET
+    assert "larger than is read here" in str(source.message)

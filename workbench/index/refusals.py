@@ -22,7 +22,8 @@ _FILE_ERRORS = (
     duckdb.OutOfMemoryException,
 )
 
-_SQLITE_FILE_ERRORS = ("malformed", "disk image", "not a database", "disk I/O", "locked", "unable to open")
+_TOO_BIG = "too big"
+_SQLITE_FILE_ERRORS = ("malformed", "disk image", "not a database", "disk I/O", "locked", "unable to open", _TOO_BIG)
 
 
 def translate(error: BaseException, path: str, *, container: str = "duckdb") -> SourceError:
@@ -199,6 +200,13 @@ def _from_sqlite(error: sqlite3.Error, path: str) -> SourceError:
         return being_written(path, "sqlite")
     if "unable to open" in words:
         return denied(path, "sqlite")
+    if _TOO_BIG in words:
+        return SourceError(
+            Problem.NOT_READABLE_YET,
+            f"{path} holds a single text or vector that is larger than is read here; split that row, or leave it out "
+            "of a copy",
+            container="sqlite",
+        )
     return SourceError(
         Problem.DAMAGED,
         f"{path} is a SQLite file that cannot be read; check it with the program that wrote it{_said(words)}",
