@@ -51,7 +51,8 @@ def test_like_a_chunk_leaves_out_the_chunk_and_everything_that_cannot_rank(folde
         "acme@2",
         3,
     ]
-    assert [hit["id"] for hit in document["hits"]] == ["near", "foreign", "far"]
+    assert [hit["id"] for hit in document["hits"]] == ["near", "far"]
+    assert document["other_model"] == 1
     first = document["hits"][0]
     assert first == {
         "rank": 1,
@@ -62,6 +63,15 @@ def test_like_a_chunk_leaves_out_the_chunk_and_everything_that_cannot_rank(folde
         "text": "near \x1b[31m",
     }
     assert "\x1b" not in ran.out
+
+
+def test_vectors_of_another_model_are_left_out_and_said(folder: Path) -> None:
+    said = " ".join(search(folder, "--like", "first").out.split())
+    assert "1 vector of another model was left out" in said
+    assert "foreign" not in said
+    anonymous = search(folder, "--vector", vector_file(folder, [1, 0]), "--incoming", "?@2", "--json").json
+    assert "foreign" in [hit["id"] for hit in anonymous["hits"]]
+    assert anonymous["other_model"] == 0
 
 
 def test_left_out_is_what_check_counts(folder: Path) -> None:

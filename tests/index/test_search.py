@@ -12,6 +12,8 @@ import pytest
 
 from tests.index.made_tables import as_float32, faulty_vectors, make_file, opened, vector_file
 from tests.index.oracle import Vector, cosine, judge
+from workbench.core.fingerprint import parse_fingerprint
+from workbench.index.mapping import ModelColumn
 from workbench.index.model import SearchResult
 
 NAN, INF = math.nan, math.inf
@@ -186,3 +188,54 @@ def test_two_rows_of_one_id_are_two_hits(tmp_path: Path) -> None:
     )
     with opened(path, fixed_dims=2) as namespace:
         assert [hit.score for hit in namespace.search(np.array([1.0, 0.0]), k=2, now_ms=0).hits] == [1.0, 0.0]
+
+
+_NAMES = [
+    None,
+    "",
+    "?",
+    "acme",
+    "acme@2",
+    "?@2",
+    "@2",
+    "a@b@2",
+    "acme\n@2",
+    "other",
+    "other@2",
+    "ACME@2",
+    "é@2",
+    "@",
+    "acme@9",
+]
+
+
+@pytest.mark.parametrize("kind", list(ModelColumn))
+@pytest.mark.parametrize("model", ["acme", "a@b", "acme\n", "other", "é", "acme@2", "\udcff"])
+def test_vectors_of_another_model_are_left_out_and_counted(tmp_path: Path, kind: ModelColumn, model: str) -> None:
+    path = make_file(
+        tmp_path / "x.duckdb",
+        "CREATE TABLE t (id VARCHAR, e FLOAT[2], m VARCHAR)",
+        rows={"t": [(f"r{n}", [1.0, float(n)], name) for n, name in enumerate(_NAMES)]},
+    )
+    with opened(path, fixed_dims=2, model="m", model_kind=kind) as namespace:
+        named = [parse_fingerprint(row.fingerprint or "?@2").id for row in namespace.page(0, 99)]
+        kept = [f"r{n}" for n, id in enumerate(named) if id in (None, model)]
+        result = namespace.search(np.array([1.0, 0.0]), k=99, now_ms=0, model=model)
+        assert ids(result) == kept
+        assert (result.other_model, result.left_out) == (len(_NAMES) - len(kept), 0)
+        everything = namespace.search(np.array([1.0, 0.0]), k=99, now_ms=0)
+        assert (len(everything.hits), everything.other_model) == (len(_NAMES), 0)
+
+
+def test_an_unusable_vector_of_another_model_is_counted_as_unusable_alone(tmp_path: Path) -> None:
+    path = make_file(
+        tmp_path / "x.duckdb",
+        "CREATE TABLE t (id VARCHAR, e FLOAT[], m VARCHAR)",
+        rows={
+            "t": [("a", [1.0, 0.0], "acme"), ("b", [0.0, 0.0], "other"), ("c", [1.0], "other"), ("d", None, "other")]
+        },
+    )
+    with opened(path, model="m", recorded_dims=2) as namespace:
+        result = namespace.search(np.array([1.0, 0.0]), k=9, now_ms=0, model="acme")
+        assert ids(result) == ["a"]
+        assert (result.other_model, result.left_out, result.missing) == (0, 2, 1)

@@ -548,12 +548,25 @@ def test_deleting_a_namespace_never_drops_what_the_registry_should_not_name(path
     assert ask(path, "SELECT count(*) FROM workbench_meta") == [(3,)]
 
 
+def test_vectors_that_name_another_model_than_the_query_never_rank(path: Path) -> None:
+    make(path, Entry("named", "x", [1, 2]), Entry("silent", "x", [1, 2]), Entry("other", "x", [1, 2]))
+    ask(
+        path,
+        "UPDATE chunks_1 SET embedder_fp = CASE id WHEN 'silent' THEN '?@2' WHEN 'other' THEN 'b@2' END"
+        " WHERE id <> 'named'",
+    )
+    with VectorStore.open(path) as store:
+        assert [hit.id for hit in store.search("docs", [1, 2], embedder_id="acme")] == ["named", "silent"]
+        assert [hit.id for hit in store.search("docs", [1, 2], embedder_id=None)] == ["named", "other", "silent"]
+
+
 def test_vectors_whose_record_was_lost_still_decide_by_their_length(path: Path) -> None:
     make(path, Entry("a", "x", [1, 2]))
     ask(path, "UPDATE generations SET embedder_fp = NULL, dims = NULL")
     with VectorStore.open(path, read_only=False) as store:
         assert store.fingerprint_of("docs") is None
-        assert [hit.id for hit in store.search("docs", [1, 2], embedder_id="b")] == ["a"]
+        assert [hit.id for hit in store.search("docs", [1, 2], embedder_id="acme")] == ["a"]
+        assert store.search("docs", [1, 2], embedder_id="b") == []
         with pytest.raises(EmbedderMismatchError) as refused:
             store.put_many("docs", [Entry("b", "x", [1, 2, 3])], embedder_id="acme")
         assert refused.value.indexed == "?@2"

@@ -197,6 +197,7 @@ class FakeNamespace:
         now_ms: int,
         tiers: Sequence[str] | None = None,
         without: str | None = None,
+        model: str | None = None,
         with_text: bool = True,
         job: Job | None = None,
     ) -> SearchResult:

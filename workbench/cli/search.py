@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from workbench.checkup.options import CheckOptions, KnownEmbedder
+from workbench.checkup.wording import counted, verb
 from workbench.cli import options
 from workbench.cli.output import Sign, Style, stderr, stdout
 from workbench.core.fingerprint import EmbedderMismatchError, Fingerprint, fingerprint_text
@@ -121,7 +122,10 @@ def _search(index: str, name: str | None, question: _Question, job: Job) -> _Ans
         refused = refusal(namespace, known, incoming)
         if refused is not None:
             raise refused
-        result = _nearest(namespace, vector, question, job)
+        model = (
+            incoming.id if question.like is None or incoming.id is not None or known.model is None else known.model.id
+        )
+        result = _nearest(namespace, vector, question, model, job)
         against = held_against(namespace, known)
         return _Answer(
             namespace=namespace.name,
@@ -174,7 +178,9 @@ def _vector_of_chunk(namespace: Namespace, id: str, job: Job) -> tuple[Fingerpri
     return Fingerprint(said, int(vector.size)), vector
 
 
-def _nearest(namespace: Namespace, vector: NDArray[np.float64], question: _Question, job: Job) -> SearchResult:
+def _nearest(
+    namespace: Namespace, vector: NDArray[np.float64], question: _Question, model: str | None, job: Job
+) -> SearchResult:
     import numpy as np
 
     if not np.isfinite(vector).all() or not vector.any():
@@ -182,7 +188,7 @@ def _nearest(namespace: Namespace, vector: NDArray[np.float64], question: _Quest
         wrong = "is zero in every element" if np.isfinite(vector).all() else "holds a NaN, an infinity or a NULL"
         raise click.UsageError(f"{what} {wrong}: nothing can be compared with it")
     now_ms = time.time_ns() // 1_000_000
-    return namespace.search(vector, k=question.k, now_ms=now_ms, without=question.like, job=job)
+    return namespace.search(vector, k=question.k, now_ms=now_ms, without=question.like, model=model, job=job)
 
 
 def _lost(hit: Hit, ceiling: ChunkCeiling) -> int | None:
@@ -207,6 +213,7 @@ def _as_json(answer: _Answer) -> dict[str, object]:
             for rank, hit in enumerate(result.hits, 1)
         ],
         "left_out": result.left_out,
+        "other_model": result.other_model,
         "missing": result.missing,
         "expired": result.expired,
         "ceiling": {"chars": answer.ceiling.chars, "source": answer.ceiling.source},
@@ -235,6 +242,9 @@ def _write(out: Output, answer: _Answer) -> None:
             out.paragraph(" ".join(hit.text[:_PREVIEW].split()), indent=5, style=Style.FAINT)
     if not result.hits:
         out.verdict(Sign.EMPTY, "nothing to rank")
+    if result.other_model:
+        left_out = f"{counted(result.other_model, 'vector')} of another model {verb(result.other_model, 'was', 'were')}"
+        out.verdict(Sign.WARNING, f"{left_out} left out: scores between the vectors of two models mean nothing")
     for number, why in (
         (result.left_out, "left out: zero, not finite, or of another length"),
         (result.missing, "without a vector"),

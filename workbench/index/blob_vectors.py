@@ -20,12 +20,13 @@ _BATCH_ROWS = 4_096
 
 @dataclass(slots=True)
 class BlobRow:
-    """One row of a scan; ``blob`` is None when there is no vector."""
+    """One row of a scan; ``blob`` is None when there is no vector, ``other_model`` keeps it from being ranked."""
 
     rowid: int
     id: str
     blob: bytes | None
     live: bool = True
+    other_model: bool = False
 
     @property
     def length(self) -> int | None:
@@ -145,14 +146,17 @@ class Tally:
     reasons: dict[Unusable, int] = field(default_factory=lambda: dict.fromkeys(Unusable, 0))
     norms: list[NDArray[np.float64]] = field(default_factory=list)
     rows: int = 0
+    other_model: int = 0
 
     def add(self, judged: Judged) -> None:
         """Count one batch."""
         self.rows += len(judged.rows)
         self.norms += judged.norms
-        for reason in judged.reasons:
+        for row, reason in zip(judged.rows, judged.reasons, strict=True):
             if reason is not None:
                 self.reasons[reason] += 1
+            elif row.other_model:
+                self.other_model += 1
 
     @property
     def unusable(self) -> int:
@@ -199,6 +203,7 @@ class Nearest:
             for at, place in enumerate(judged.places)
             if judged.reasons[place] is None
             and judged.rows[place].live
+            and not judged.rows[place].other_model
             and (self._without is None or judged.rows[place].id != self._without)
         ]
         if not taken or not self.possible:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.index.mapping import TableMapping
+from workbench.index.mapping import ModelColumn, TableMapping
 from workbench.index.sql import qualified, quoted, utf16_length
 
 MISSING = -1.0
@@ -55,6 +55,14 @@ class Expressions:
     def model(self) -> str:
         """What the row names as its embedder, as text."""
         return f"left({self.optional(self.mapping.model)}, {MAX_MODEL_CHARS})"
+
+    @property
+    def model_id(self) -> str:
+        """The id of the embedder that the row names; NULL when it names none."""
+        named = self.model
+        if self.mapping.model_kind is ModelColumn.FINGERPRINT:
+            named = f"regexp_extract({named}, '(?s)^(.*)@', 1)"
+        return f"nullif(nullif({named}, ''), '?')"
 
     def optional(self, column: str | None) -> str:
         """Return a column as text, NULL where the mapping has none."""

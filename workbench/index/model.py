@@ -205,12 +205,14 @@ class SearchResult:
     """The exact nearest chunks, best first, ties by id in UTF-16 order, and what could not take part.
 
     ``left_out`` counts the unusable vectors (zero, non-finite, wrong length), as VectorHealth.unusable does.
+    ``other_model`` counts the usable ones that name another model than the query's, whatever else would exclude them.
     """
 
     hits: tuple[Hit, ...]
     left_out: int
     missing: int = 0
     expired: int = 0
+    other_model: int = 0
 
 
 class LengthAnswers(Protocol):
@@ -324,13 +326,16 @@ class Namespace(Protocol):
         now_ms: int,
         tiers: Sequence[str] | None = None,
         without: str | None = None,
+        model: str | None = None,
         with_text: bool = True,
         job: Job | None = None,
     ) -> SearchResult:
         """Exact cosine top-k over the usable vectors; ``without`` is an id that is left out.
 
-        The fingerprint is the caller's to compare (checkup/incoming.py); this raises ValueError when the length of
-        ``vector`` is not the namespace's, and returns no hits for a zero or non-finite query.
+        ``model`` is the id of the query's embedder, where it is known: rows that name another one never rank, rows
+        that name none take part. The namespace's fingerprint is the caller's to compare (checkup/incoming.py); this
+        raises ValueError when the length of ``vector`` is not the namespace's, and returns no hits for a zero or
+        non-finite query.
         """
 
 

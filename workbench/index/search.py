@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.index.expressions import MISSING, ROW, Expressions
+from workbench.index.expressions import MAX_MODEL_CHARS, MISSING, ROW, Expressions
 from workbench.index.health import namespace_dims, norm_blocks
 from workbench.index.model import Hit, SearchResult
 
@@ -37,6 +37,7 @@ class Filters:
 
     tiers: Sequence[str] | None = None
     without: str | None = None
+    model: str | None = None
 
 
 def utf16_order(id: str) -> bytes:
@@ -81,7 +82,9 @@ def nearest(
     unit = query / length if ranks else np.zeros(dims)
     keys = scan.run(cursor, mapping, unit, now_ms, filters, job)
     hits = _rescored(cursor, mapping, keys, unit, k, job) if ranks else []
-    return SearchResult(_read(cursor, mapping, hits, with_text), scan.left_out, scan.missing, scan.expired)
+    return SearchResult(
+        _read(cursor, mapping, hits, with_text), scan.left_out, scan.missing, scan.expired, scan.other_model
+    )
 
 
 def _counts(mapping: TableMapping, now_ms: int) -> str:
@@ -107,7 +110,7 @@ class _Scan:
         self._margin = margin
         self._keys: NDArray[np.int64] = np.empty(0, np.int64)
         self._scores: NDArray[np.float64] = np.empty(0)
-        self.left_out = self.missing = self.expired = 0
+        self.left_out = self.missing = self.expired = self.other_model = 0
 
     def run(
         self,
@@ -121,11 +124,13 @@ class _Scan:
         """Return the row numbers of all candidates, ascending."""
         sql = Expressions(mapping)
         allowed, parameters = _allowed(sql, filters)
+        other, models = _of_another_model(sql, filters)
         columns = {
             "k": ROW,
             "length": f"{sql.length}::INTEGER",
             "expired": sql.expired(now_ms),
             "allowed": allowed,
+            "other": other,
         }
         blocks = norm_blocks(
             cursor,
@@ -133,7 +138,7 @@ class _Scan:
             columns,
             job,
             derived=lambda careful: {"score": _rough_score(sql, unit.size, careful=careful)},
-            parameters=[unit.tolist(), *parameters],
+            parameters=[unit.tolist(), *parameters, *models],
         )
         for block in blocks:
             norms, expired = block.norms, block.columns["expired"].astype(np.bool_)
@@ -141,8 +146,10 @@ class _Scan:
             self.missing += int((norms == MISSING).sum())
             self.left_out += int((~usable & (norms != MISSING)).sum())
             self.expired += int(expired.sum())
+            other_model = usable & block.columns["other"].astype(np.bool_)
+            self.other_model += int(other_model.sum())
             if self._k:
-                kept = usable & ~expired & block.columns["allowed"].astype(np.bool_)
+                kept = usable & ~other_model & ~expired & block.columns["allowed"].astype(np.bool_)
                 self._keep(block.columns["k"][kept].astype(np.int64), block.columns["score"][kept].astype(np.float64))
         return np.sort(self._keys)
 
@@ -166,6 +173,15 @@ def _allowed(sql: Expressions, filters: Filters) -> tuple[str, list[object]]:
         conditions.append(f"coalesce(list_contains(?::VARCHAR[], {sql.optional(sql.mapping.tier)}), false)")
         parameters.append(list(filters.tiers))
     return f"({' AND '.join(conditions) or 'true'})", parameters
+
+
+def _of_another_model(sql: Expressions, filters: Filters) -> tuple[str, list[object]]:
+    """Whether a row names another model than the query's; the length is no part of that."""
+    if filters.model is None or sql.mapping.model is None:
+        return "false", []
+    # What cannot be stored as text is named by no row.
+    asked = filters.model[:MAX_MODEL_CHARS].encode("utf-8", "replace").decode()
+    return f"coalesce({sql.model_id} <> ?::VARCHAR, false)", [asked]
 
 
 def _rough_score(sql: Expressions, dims: int, *, careful: bool) -> str:

@@ -203,8 +203,9 @@ class VectorStore:
     ) -> list[Hit]:
         """Give the ``k`` nearest chunks by cosine, best first, ties by id in UTF-16 order.
 
-        Unusable and expired vectors never rank; ``tiers`` limits the search to entries of one of these. None for a
-        namespace that is not there or holds no vector, and for a query that is zero or not finite.
+        Unusable and expired vectors never rank, nor do those that name another embedder than ``embedder_id``;
+        ``tiers`` limits the search to entries of one of these. None for a namespace that is not there or holds no
+        vector, and for a query that is zero or not finite.
 
         Raises:
             EmbedderMismatchError: the query is of another length or another embedder; nothing was scanned.
@@ -230,7 +231,7 @@ class VectorStore:
                 return []
             most = max(1, math.floor(min(k, _MOST_HITS)))
             table = DuckDBNamespace(self._attachment, found)
-            return list(table.search(query, k=most, now_ms=self._now(), tiers=labels).hits)
+            return list(table.search(query, k=most, now_ms=self._now(), tiers=labels, model=embedder_id).hits)
 
     def delete(self, namespace: str, ids: Iterable[str]) -> int:
         """Delete entries by id; the fingerprint stays, even with the last of them. Returns how many there were."""

@@ -229,6 +229,7 @@ class DuckDBNamespace:
         now_ms: int,
         tiers: Sequence[str] | None = None,
         without: str | None = None,
+        model: str | None = None,
         with_text: bool = True,
         job: Job | None = None,
     ) -> SearchResult:
@@ -240,7 +241,7 @@ class DuckDBNamespace:
                 vector,
                 k=k,
                 now_ms=now_ms,
-                filters=Filters(tiers, without),
+                filters=Filters(tiers, without, model),
                 with_text=with_text,
                 job=job,
             )

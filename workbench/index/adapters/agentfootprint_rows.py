@@ -295,6 +295,7 @@ class AgentfootprintNamespace:
         now_ms: int,
         tiers: Sequence[str] | None = None,
         without: str | None = None,
+        model: str | None = None,
         with_text: bool = True,
         job: Job | None = None,
     ) -> SearchResult:
@@ -303,7 +304,7 @@ class AgentfootprintNamespace:
         if dims is not None and vector.size != dims:
             raise ValueError(f"the query has {vector.size} numbers, the namespace has vectors of {dims}")
         nearest, tally = Nearest(vector, max(k, 0), without), Tally()
-        for batch in self._batches(now_ms, job, tiers):
+        for batch in self._batches(now_ms, job, tiers, model):
             judged = blob_vectors.judge(batch, dims)
             tally.add(judged)
             nearest.add(judged)
@@ -316,7 +317,7 @@ class AgentfootprintNamespace:
             for each in nearest.best
             for text in (texts.get(each.rowid),)
         )
-        return SearchResult(hits, tally.unusable, tally.reasons[Unusable.MISSING], expired)
+        return SearchResult(hits, tally.unusable, tally.reasons[Unusable.MISSING], expired, tally.other_model)
 
     def _said(self, job: Job | None) -> list[tuple[str | None, int, int]]:
         """Give each distinct fingerprint and length with its count; a blob cut inside an element counts whole ones."""
@@ -339,16 +340,27 @@ class AgentfootprintNamespace:
             lengths[length] += count
         return min(lengths, key=lambda length: (-lengths[length], length)) if lengths else None
 
-    def _batches(self, now_ms: int, job: Job | None, tiers: Sequence[str] | None = None) -> Iterator[list[BlobRow]]:
+    def _batches(
+        self, now_ms: int, job: Job | None, tiers: Sequence[str] | None = None, model: str | None = None
+    ) -> Iterator[list[BlobRow]]:
         """Give all rows in the order of the file; a row is live when it is not expired and of one of the tiers."""
         total = self.count(job)
         done = 0
         with self._file.cursor(job) as connection:
             connection.text_factory = as_text
-            sql = f"SELECT rowid, CAST(id AS TEXT), CAST(embedding AS BLOB), {_TTL}, tier {_HERE} ORDER BY rowid"
+            named = "NULL" if model is None else "CAST(embedder_fp AS TEXT)"
+            columns = f"rowid, CAST(id AS TEXT), CAST(embedding AS BLOB), {_TTL}, tier, {named}"
             rows = (
-                BlobRow(rowid, str(id), blob, (ttl is None or ttl > now_ms) and (tiers is None or tier in tiers))
-                for rowid, id, blob, ttl, tier in connection.execute(sql, (self._key,))
+                BlobRow(
+                    rowid,
+                    str(id),
+                    blob,
+                    (ttl is None or ttl > now_ms) and (tiers is None or tier in tiers),
+                    model is not None and stored is not None and parse_fingerprint(stored).id not in (None, model),
+                )
+                for rowid, id, blob, ttl, tier, stored in connection.execute(
+                    f"SELECT {columns} {_HERE} ORDER BY rowid", (self._key,)
+                )
             )
             for batch in blob_vectors.batches(rows):
                 yield batch
