@@ -203,7 +203,12 @@ def _whose(clipping: Clipping, clipped: Clipped, ceiling: int, frame: Frame) -> 
         return line.right(tail, frame.width)
     line.add(dot, Tone.FAINT).add("what-if", Tone.WARN, bold=True)
     back = f"{number(resolved.chars)} {resolved.source}"
-    for said, does in ((", explicit, only in this view", f" back to {back}"), (", only here", f" {back}"), ("", "")):
+    for said, does in (
+        (", only in this view", f" back to {back}"),
+        (", only here", f" back to {back}"),
+        (", only here", f" {back}"),
+        ("", ""),
+    ):
         if line.cells + cells(f"{said}   0{does}") <= room:
             line.add(said, Tone.MUTED).add("   0", Tone.ACCENT, bold=True).add(does, Tone.MUTED)
             break
@@ -219,7 +224,7 @@ def _certainty(clipping: Clipping, clipped: Clipped, frame: Frame) -> Line:
     fine = number(clipped.total - clipped.count - clipped.possible)
     for words in (
         ("certainly clipped", f"possibly: more bytes than the {limit} it reads", "not clipped"),
-        ("clipped", f"possibly, by its {limit}", "not"),
+        ("certainly clipped", f"possibly, over {number(clipping.token_limit or 0)} bytes", "not clipped"),
         ("clipped", "possibly", "not"),
     ):
         line = Line().add(f"{signs.clipped} ", Tone.WARN if clipped.count else Tone.FAINT)

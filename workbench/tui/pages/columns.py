@@ -53,20 +53,25 @@ def lengths_chart(columns: tuple[Column, ...], scale: Scale, rows: int, signs: S
     )
 
 
+def _apart(most: int, rows: int) -> tuple[float, float]:
+    """Give the height of one chunk, and of each ten times as many more, in rows; the highest column fills them all."""
+    foot = min(0.5, rows / 4)
+    return foot, (rows - foot) / max(1.0, log10(max(most, 1)))
+
+
 def _height(count: int, most: int, rows: int, levels: int) -> int:
-    """Give the height of a column in parts of a cell: one chunk is half a cell high, ten times as many a step more."""
+    """Give the height of a column in parts of a cell."""
     if count <= 0:
         return 0
-    foot = min(0.5, rows / 4)
-    span = max(1.0, log10(max(most, 1)))
-    return max(1, round((foot + log10(count) / span * (rows - foot)) * levels))
+    foot, each = _apart(most, rows)
+    return max(1, round((foot + log10(count) * each) * levels))
 
 
 def _marks(most: int, rows: int, levels: int) -> tuple[str, ...]:
     """Name 1, 10, 100 beside the rows that columns of so many end in; where rows are few only each second power."""
     marks = [""] * rows
-    apart = rows / max(1.0, log10(max(most, 1)))
-    for power in range(0, len(str(max(1, most))), max(1, ceil(_LEAST_APART / apart))):
+    _, each = _apart(most, rows)
+    for power in range(0, len(str(max(1, most))), max(1, ceil(_LEAST_APART / each))):
         row = rows - 1 - min(rows - 1, (_height(10**power, most, rows, levels) - 1) // levels)
         marks[row] = marks[row] or number(10**power)
     return tuple(marks)
