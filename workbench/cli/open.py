@@ -57,6 +57,9 @@ def run_workbench(
         instead = shlex.join(["workbench", "check", *paths])
         stderr().verdict(Sign.ERROR, f"the workbench needs a terminal to draw on; use instead: {instead}", indent=0)
         return 2
+    from workbench.tui import collector
+
+    collector.hold_back()
     from workbench.tui.app import run
 
     return run(

@@ -8,8 +8,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
 from textual.command import Provider
 
+from workbench.tui import collector, messages
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signs import ASCII, UNICODE
 from workbench.tui.theme import DARK, THEMES, ThemedApp
@@ -54,10 +56,27 @@ class WorkbenchApp(ThemedApp):
         wanted = theme or os.environ.get("TEXTUAL_THEME")
         self.theme = wanted if wanted in self.available_themes else DARK.name
         self._main = MainScreen(paths, reader, incoming, namespace)
+        self._unsettled = False
 
     def get_default_screen(self) -> MainScreen:
         """Start with the main screen, the only one that stays."""
         return self._main
+
+    def settle_after_start(self) -> None:
+        """Set what the start made apart from what is collected, after the first frame and after the first reading."""
+        self._unsettled = True
+
+    def on_ready(self) -> None:
+        """Take notice of the first frame."""
+        if self._unsettled:
+            collector.set_apart()
+
+    @on(messages.SourceDone)
+    def _first_reading(self) -> None:
+        """Take notice of the first reading: all that reading needs is imported by now."""
+        if self._unsettled:
+            self._unsettled = False
+            collector.set_apart()
 
     def _fatal_error(self) -> None:
         """Keep the traceback for the log: what a user gets is one sentence, after the terminal is restored."""
@@ -109,6 +128,7 @@ def run(
             theme=theme,
             ascii_only=ascii_only,
         )
+        app.settle_after_start()
         app.run()
     code = app.return_code or 0
     if app.failure is not None:
