@@ -32,8 +32,8 @@ _WHY_ROWS, _WAY_ROWS = 2, 2
 _MOST_WHY_ROWS = 5
 
 _TO_BEGIN = (
-    "Type the embedder that is about to write or to search, or pick a known one. What it does to every namespace "
-    "shows at once; nothing is sent anywhere, and nothing is changed."
+    "Type the embedder that is about to write or to search, or pick a known one. "
+    "What it does to every namespace shows at once; nothing is changed."
 )
 
 _TONES = {**TONES, State.UNKNOWN: Tone.WARN, State.WAITING: Tone.FAINT}

@@ -257,11 +257,12 @@ class IncomingScreen(ModalScreen[None]):
         self._picking = True
         place = (-1 if self._chosen is None else self._chosen) + by
         self._chosen = min(place, len(self._offers) - 1) if place >= 0 else None
-        rows = self.query_one(VerdictPage).drawn.offers.rows or 1
-        top = self._tops["offers"]
-        if self._chosen is not None:
-            self._tops["offers"] = min(max(top, self._chosen - rows + 1), self._chosen)
         self._write(self._offers[self._chosen].choice.text if self._chosen is not None else self._own)
+        if self._chosen is not None:
+            # Only now it is known how many rows this verdict leaves to the list.
+            window = self.query_one(VerdictPage).drawn.offers
+            self._tops["offers"] = min(max(window.first, self._chosen - window.rows + 1), self._chosen)
+            self._draw()
 
     def action_next_offer(self) -> None:
         """Go down the known embedders."""
