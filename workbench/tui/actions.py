@@ -137,11 +137,11 @@ def bindings_of(actions: Iterable[Action]) -> list[Binding]:
     return made
 
 
-def actions_for(here: Iterable[Place], view: Iterable[Action] = ()) -> list[Action]:
+def actions_for(here: Iterable[Place], own: Iterable[Action] = (), bound: Iterable[Action] = ()) -> list[Action]:
     """Give the actions that work where the user is, most useful first.
 
-    Those of the view with the focus come first, and their keys are no longer the screen's.
+    ``own`` are those of the view with the focus; the keys of all that it has ``bound`` are not the screen's there.
     """
-    places, own = set(here), tuple(view)
-    taken = {key for action in own for key in action.keys}
+    places = set(here)
+    taken = {key for action in bound for key in action.keys}
     return [*own, *(action for action in ACTIONS if action.works_in(places) and action.keys[0] not in taken)]

@@ -43,6 +43,8 @@ class Signs:
     cut: str = "╌"
     read_gutter: str = "▎"
     lost_gutter: str = "╎"
+    sorted_up: str = "▴"
+    sorted_down: str = "▾"
     state_cells: int = 1
 
 
@@ -77,6 +79,8 @@ ASCII = Signs(
     cut="-",
     read_gutter="|",
     lost_gutter=":",
+    sorted_up="^",
+    sorted_down="v",
     state_cells=2,
 )
 """Seven-bit signs (``--ascii``), also taken where ambiguous characters are two cells wide."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -214,7 +215,10 @@ class MainScreen(Screen[None]):
     def actions_here(self) -> list[Action]:
         """Everything that can be done where the user is, the view's own actions first."""
         view = self.view_in_focus
-        return actions_for(self._places(), view.actions_here() if view is not None else ())
+        if view is None:
+            return actions_for(self._places())
+        actions = actions_for(self._places(), view.actions_here(), view.ACTIONS)
+        return [replace(each, title=view.back_title) if each.id == "back" else each for each in actions]
 
     def _places(self) -> set[Place]:
         return places_at(

@@ -208,6 +208,11 @@ class View(Vertical):
         """Take notice of a reading that could not be done; ``why`` is one sentence."""
         self.desk.say(why)
 
+    @property
+    def back_title(self) -> str:
+        """Where ``esc`` leads, for the footer."""
+        return "sources"
+
     def back(self) -> bool:
         """Go one step back inside the view; False when it is to be left. Readings that are named are stopped first."""
         named = [slot for slot, asked in self.asked.items() if asked.what]

@@ -1,21 +1,499 @@
-"""The chunks of a namespace."""
+"""Every chunk of a namespace: any number of them, in any order, filtered by their whole text, and one opened."""
 
 from __future__ import annotations
 
-from workbench.tui.draw import Line, Tone
-from workbench.tui.pages.parts import Frame, Page
-from workbench.tui.views import Desk, PageView
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.timer import Timer
+
+from workbench.index.job import Job
+from workbench.index.model import Chunk, ChunkRow, Namespace
+from workbench.index.query import Listing, ListingQuery, SortBy
+from workbench.tui.actions import Action, bindings_of
+from workbench.tui.clipping import Clipping, measure
+from workbench.tui.draw import Line, number
+from workbench.tui.pages.chunk import OpenChunk
+from workbench.tui.pages.chunks import (
+    Columns,
+    Shows,
+    Summary,
+    columns_for,
+    head_line,
+    row_line,
+    summary_line,
+)
+from workbench.tui.pages.parts import FRAME_ROWS, ROOMY, Frame
+from workbench.tui.pages.scale import Scale, scale_for
+from workbench.tui.views import Desk, Subject, View
+from workbench.tui.views.chunk_actions import IN_CHUNK, IN_LIST, MATCHES, PARTS
+from workbench.tui.views.yank import offer
+from workbench.tui.widgets.chunk_table import LEFT, PAGE, RIGHT, ChunkTable, Pages, TableHead
+from workbench.tui.widgets.lines import LineList, look_of
+from workbench.tui.widgets.opened_chunk import OpenedChunk
+from workbench.tui.widgets.typed import Question
+
+_LISTING, _PAGES, _CHUNK, _SCALE, _JUMP = "listing", "pages", "chunk", "scale", "jump"
+_CYCLE = (SortBy.STORED, SortBy.CHARS, SortBy.ID, SortBy.SOURCE, SortBy.FINGERPRINT)
+_EVERYTHING = ListingQuery()
+_TYPING_SECONDS = 0.12
+"""How long a filter rests before it is searched for."""
 
 
-class Chunks(PageView):
-    """Not there yet."""
+@dataclass(slots=True)
+class _State:
+    """What is kept of one namespace while the user looks elsewhere."""
+
+    query: ListingQuery = _EVERYTHING
+    listing: Listing | None = None
+    everything: int | None = None
+    pages: Pages = field(default_factory=Pages)
+    cursor: int = 0
+    top: int = 0
+    clipping: Clipping | None = None
+    sortable: tuple[SortBy, ...] = (SortBy.STORED,)
+    source_says_more: bool | None = None
+    opened: OpenChunk | None = None
+    so_far: int | None = None
+    why: str = ""
+
+
+class Chunks(View):
+    """The list, or the chunk that was opened from it."""
+
+    ACTIONS: ClassVar[tuple[Action, ...]] = (*IN_LIST, *IN_CHUNK, *MATCHES, *PARTS)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(ACTIONS)]
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk, id="chunks")
+        self.table = ChunkTable(self._draw_row, self._columns)
+        self.head = TableHead(self._head_rows)
+        self.chunk = OpenedChunk()
+        self.chunk.display = False
+        self._kept: dict[tuple[int, int, int], _State] = {}
+        self._state = _State()
+        self._typing: Timer | None = None
+        self._pages_asked: tuple[int, ...] = ()
 
-    def page(self, frame: Frame) -> Page:
-        """Say that there is nothing yet."""
-        page = Page()
-        page.gap(frame)
-        page.add(Line().add("not built yet", Tone.MUTED))
-        return page
+    def compose(self) -> ComposeResult:
+        """Head and table, or the opened chunk in their place."""
+        yield self.head
+        yield self.table
+        yield self.chunk
+
+    # --- being about a namespace -------------------------------------------------------------------------------
+
+    def show(self, subject: Subject | None) -> None:
+        """Remember where the user was in the namespace that is left."""
+        if self.is_mounted and self.subject is not None:
+            self._state.cursor, self._state.top = self.table.cursor, int(self.table.scroll_offset.y)
+        super().show(subject)
+        if subject is not None and self._state.clipping is None and subject.space.report is not None:
+            self._measure()
+
+    def subject_changed(self) -> None:
+        """Take up what was kept of the namespace, else list it as it is stored."""
+        subject = self.subject
+        if subject is None:
+            return
+        # An older reading of the same namespace is never looked at again.
+        self._kept = {
+            key: kept for key, kept in self._kept.items() if key[::2] != subject.key[::2] or key == subject.key
+        }
+        self._state = self._kept.setdefault(subject.key, _State())
+        self._pages_asked = ()
+        if self._state.listing is None:
+            self._list(self._state.query)
+        if self.is_mounted:
+            self._put_back()
+
+    def on_mount(self) -> None:
+        """Show what was found out before there was room."""
+        super().on_mount()
+        self._put_back()
+
+    def _put_back(self) -> None:
+        state = self._state
+        self._show_opened()
+        self.table.show(state.listing.total if state.listing is not None else 0, state.pages, state.cursor, state.top)
+
+    def redraw(self) -> None:
+        """Draw anew what is seen."""
+        self.head.styles.height = len(self._head_rows(60))
+        self.head.refresh()
+        self.table.rows_changed()
+        if self._state.opened is not None:
+            self.chunk.rows_changed()
+
+    def _measure(self) -> None:
+        """Find the scale that the bars share with the view of the ceiling; the lengths are known by now."""
+        subject = self.subject
+        report = subject.space.report if subject is not None else None
+        if report is None or report.ceiling.clipped is None or _SCALE in self.asked:
+            return
+        state = self._state
+
+        def then(clipping: Clipping | None) -> None:
+            state.clipping = clipping
+
+        self.ask(_SCALE, lambda namespace, job: measure(namespace, report, job), then)
+
+    # --- listing -----------------------------------------------------------------------------------------------
+
+    def _list(self, query: ListingQuery, *, keep: str | None = None) -> None:
+        """Have the rows found that a query asks for; ``keep`` is an id that the cursor stays on where it is listed."""
+        state = self._state
+        state.query, state.why, state.so_far = query, "", None
+
+        def found(count: int) -> None:
+            state.so_far = count
+
+        def work(
+            namespace: Namespace, job: Job
+        ) -> tuple[Listing, tuple[SortBy, ...], int | None, tuple[ChunkRow, ...]]:
+            listing = namespace.listing(query, job, found)
+            place = listing.position_of(keep, job) if keep is not None else None
+            first = (place or 0) // PAGE * PAGE
+            return listing, namespace.sortable, place, listing.page(first, PAGE, job)
+
+        def then(answer: tuple[Listing, tuple[SortBy, ...], int | None, tuple[ChunkRow, ...]]) -> None:
+            listing, state.sortable, place, rows = answer
+            state.listing, state.pages, state.so_far = listing, Pages(), None
+            state.cursor, state.top = place or 0, 0
+            state.pages.put(state.cursor // PAGE, rows)
+            if query.contains == "" and query.min_chars is None:
+                state.everything = listing.total
+            self._learn(rows)
+            if self.is_mounted:
+                self._pages_asked = ()
+                self.drop(_PAGES)
+                self.table.show(listing.total, state.pages, state.cursor)
+
+        what = "searching" if query.contains or query.min_chars is not None else "sorting"
+        self.ask(_LISTING, work, then, what="" if query == _EVERYTHING else what)
+        self._refresh_head()
+
+    def _learn(self, rows: tuple[ChunkRow, ...]) -> None:
+        """Find out once whether sources say more than ids, which often begin with them."""
+        if self._state.source_says_more is None and rows:
+            self._state.source_says_more = SortBy.SOURCE in self._state.sortable and any(
+                row.source is not None and not row.id.startswith(row.source) for row in rows
+            )
+
+    def progressed(self) -> None:
+        """Say how many were found so far."""
+        self._refresh_head()
+
+    def failed(self, slot: str, why: str) -> None:
+        """Say it where the answer would stand."""
+        if slot in (_LISTING, _PAGES):
+            self._state.why = why
+            self._pages_asked = ()
+        else:
+            self.desk.say(why)
+
+    def on_chunk_table_wanted(self, message: ChunkTable.Wanted) -> None:
+        """Read the pages that are in view; what was asked for before and is not seen any more is given up."""
+        message.stop()
+        listing, state = self._state.listing, self._state
+        if listing is None or _LISTING in self.asked or (_PAGES in self.asked and self._pages_asked == message.pages):
+            return
+        pages = self._pages_asked = message.pages
+
+        def work(namespace: Namespace, job: Job) -> list[tuple[int, tuple[ChunkRow, ...]]]:
+            return [(page, listing.page(page * PAGE, PAGE, job)) for page in pages]
+
+        def then(answer: list[tuple[int, tuple[ChunkRow, ...]]]) -> None:
+            for page, rows in answer:
+                state.pages.put(page, rows)
+
+        self.ask(_PAGES, work, then)
+
+    # --- drawing -----------------------------------------------------------------------------------------------
+
+    def _ceiling(self) -> int | None:
+        report = self.subject.space.report if self.subject is not None else None
+        if report is None or report.ceiling.clipped is None:
+            return None
+        return int(report.ceiling.ceiling.chars)
+
+    def _shows(self) -> Shows:
+        subject = self.subject
+        report = subject.space.report if subject is not None else None
+        has_text = SortBy.CHARS in self._state.sortable
+        mixed = report is not None and len(report.fingerprints.counts) > 1
+        return Shows(has_text, bool(self._state.source_says_more), mixed, has_text)
+
+    def _columns(self, width: int) -> Columns:
+        return columns_for(width, self._shows(), look_of(self)[1])
+
+    def _scale(self, cells: int) -> Scale | None:
+        clipping = self._state.clipping
+        if clipping is None or not cells:
+            return None
+        resolved = int(clipping.resolved.chars)
+        return scale_for(cells, clipping.longest, resolved, resolved, clipping.mark("p95"))
+
+    def _draw_row(self, row: ChunkRow, frame: Frame, here: bool) -> Line:
+        columns = self._columns(frame.width)
+        return row_line(row, columns, self._scale(columns.bar[1]), self._ceiling(), frame, here)
+
+    def _head_rows(self, width: int) -> list[Line]:
+        _, signs = look_of(self)
+        roomy = self.app.size.height >= ROOMY
+        frame = Frame(width, 1, signs, self.table.has_focus, above=self.app.size.height - FRAME_ROWS - 1)
+        state = self._state
+        summary = Summary(
+            state.query,
+            state.listing.total if state.listing is not None else None,
+            state.everything if state.everything is not None else self._known_total(),
+            self.table.cursor,
+            _LISTING in self.asked and state.query != _EVERYTHING,
+            state.so_far,
+            state.why,
+        )
+        rows = [summary_line(summary, frame), head_line(self._columns(width), state.query, signs)]
+        return [Line(), rows[0], Line(), rows[1]] if roomy else rows
+
+    def _known_total(self) -> int | None:
+        report = self.subject.space.report if self.subject is not None else None
+        return report.fingerprints.count if report is not None else None
+
+    def _refresh_head(self) -> None:
+        if self.is_mounted:
+            self.head.refresh()
+
+    # --- what the user does in the list ------------------------------------------------------------------------
+
+    def actions_here(self) -> tuple[Action, ...]:
+        """Give the keys of the list, or of the opened chunk."""
+        state = self._state
+        if state.opened is None:
+            if self._ceiling() is None:
+                return tuple(action for action in IN_LIST if action.id != "clipped_only")
+            return IN_LIST
+        matches = MATCHES if self.chunk.landmarks.matches else ()
+        parts = PARTS if state.opened.parts > 1 else ()
+        there = {"to_cut": self.chunk.landmarks.cut >= 0, "to_metadata": self.chunk.landmarks.metadata >= 0}
+        return (*matches, *parts, *(action for action in IN_CHUNK if there.get(action.id, True)))
+
+    def on_line_list_moved(self, message: LineList.Moved) -> None:
+        """Say which row it is."""
+        message.stop()
+        self._refresh_head()
+
+    def on_line_list_chosen(self, message: LineList.Chosen) -> None:
+        """Open the chunk that was clicked a second time."""
+        message.stop()
+        self.action_open_chunk()
+
+    def on_table_head_clicked(self, message: TableHead.Clicked) -> None:
+        """Sort by the column; once more, the other way round."""
+        message.stop()
+        width = self.head.size.width - LEFT - RIGHT
+        sort = self._columns(width).sort_at(message.cell)
+        if sort is None or sort not in self._state.sortable:
+            return
+        if sort is self._state.query.sort:
+            self.action_reverse()
+        else:
+            self._order(sort)
+
+    def _order(self, sort: SortBy) -> None:
+        if self._state.opened is not None:
+            return
+        self._list(replace(self._state.query, sort=sort, descending=sort is SortBy.CHARS), keep=self._id_at_cursor())
+
+    def _id_at_cursor(self) -> str | None:
+        """Give the id under the cursor; none where it was never moved: the first row stays the first."""
+        row = self._state.pages.row(self.table.cursor)
+        return row.id if row is not None and self.table.cursor > 0 else None
+
+    def action_order(self) -> None:
+        """Sort by the next column."""
+        order = [sort for sort in _CYCLE if sort in self._state.sortable]
+        here = order.index(self._state.query.sort) if self._state.query.sort in order else 0
+        self._order(order[(here + 1) % len(order)])
+
+    def action_reverse(self) -> None:
+        """Sort the other way round."""
+        if self._state.opened is not None:
+            return
+        self._list(replace(self._state.query, descending=not self._state.query.descending), keep=self._id_at_cursor())
+
+    def action_clipped_only(self) -> None:
+        """Only chunks longer than the ceiling, or all again; in an opened chunk, go to its cut."""
+        if self._state.opened is not None:
+            self.action_to_cut()
+            return
+        ceiling = None if self._state.query.min_chars is not None else self._ceiling()
+        self._list(replace(self._state.query, min_chars=ceiling), keep=self._id_at_cursor())
+
+    def find(self) -> bool:
+        """Filter; ``/`` of the screen comes here."""
+        self.action_filter()
+        return True
+
+    def action_filter(self) -> None:
+        """Ask for words, and search while they are typed."""
+        self._close_chunk()
+        self.desk.type_line(
+            Question(
+                "/",
+                "words in id or text; esc clears",
+                self._state.query.contains,
+                changed=self._typed,
+                done=self._filter,
+                left=lambda: self._filter(""),
+            )
+        )
+
+    def _typed(self, typed: str) -> None:
+        if self._typing is not None:
+            self._typing.stop()
+        self._typing = self.set_timer(_TYPING_SECONDS, lambda: self._filter(typed))
+
+    def _filter(self, typed: str) -> None:
+        if self._typing is not None:
+            self._typing.stop()
+            self._typing = None
+        if typed != self._state.query.contains:
+            self._list(replace(self._state.query, contains=typed))
+
+    def action_jump(self) -> None:
+        """Ask for an id or a row."""
+        self.desk.type_line(Question(":", "an id, or the number of a row", done=self._jump))
+
+    def _jump(self, typed: str) -> None:
+        listing, wanted = self._state.listing, typed.strip()
+        if listing is None or not wanted:
+            return
+        plain = wanted.replace(",", "")
+        row = int(plain) if plain.isascii() and plain.isdigit() and len(plain) < 18 else None
+
+        def then(place: int | None) -> None:
+            if place is None and row is not None and 1 <= row <= listing.total:
+                place = row - 1
+            if place is None:
+                where = "in this filter" if self._state.query != _EVERYTHING else "here"
+                self.desk.say(f"no such id or row {where}")
+                return
+            self._close_chunk()
+            self.table.move_to(place)
+
+        self.ask(_JUMP, lambda namespace, job: listing.position_of(wanted, job), then, what="looking for it")
+
+    # --- the opened chunk --------------------------------------------------------------------------------------
+
+    def action_open_chunk(self) -> None:
+        """Open the chunk under the cursor."""
+        if self._state.opened is None:
+            self._open(self.table.cursor)
+
+    def _open(self, place: int) -> None:
+        state, listing = self._state, self._state.listing
+        if listing is None or not 0 <= place < listing.total:
+            return
+
+        def then(chunk: Chunk | None) -> None:
+            if chunk is None:
+                self.desk.say("this chunk is gone from the file")
+                return
+            state.opened = OpenChunk(chunk, place, listing.total, self._ceiling(), state.query.contains)
+            self.table.move_to(place)
+            self._show_opened()
+
+        self.ask(_CHUNK, lambda namespace, job: listing.chunk(place, job), then, what="opening")
+
+    def _show_opened(self) -> None:
+        """Put the opened chunk in the place of the list, or the list back."""
+        opened = self._state.opened is not None
+        had_focus = self.has_focus_within
+        self.chunk.display, self.table.display, self.head.display = opened, not opened, not opened
+        self.chunk.open(self._state.opened)
+        if had_focus:
+            (self.chunk if opened else self.table).focus()
+        self.desk.frame_changed()
+
+    def _close_chunk(self) -> bool:
+        if self._state.opened is None:
+            return False
+        self._state.opened = None
+        self._show_opened()
+        return True
+
+    @property
+    def back_title(self) -> str:
+        """From the chunk to the list, from the filter to all."""
+        if self._state.opened is not None:
+            return "list"
+        return "all" if self._filtered else super().back_title
+
+    @property
+    def _filtered(self) -> bool:
+        query = self._state.query
+        return bool(query.contains) or query.min_chars is not None
+
+    def back(self) -> bool:
+        """From the chunk to the list; from a filter to all."""
+        stopped_listing = _LISTING in self.asked and bool(self.asked[_LISTING].what)
+        if super().back():
+            if stopped_listing and self._state.listing is not None:
+                self._state.query = self._state.listing.query
+            self.redraw()
+            return True
+        if self._close_chunk():
+            return True
+        if self._filtered:
+            self._list(replace(self._state.query, contains="", min_chars=None), keep=self._id_at_cursor())
+            return True
+        return False
+
+    def action_next_chunk(self) -> None:
+        """Open the next one of the list."""
+        if self._state.opened is not None:
+            self._open(self._state.opened.row + 1)
+
+    def action_previous_chunk(self) -> None:
+        """Open the one before."""
+        if self._state.opened is not None:
+            self._open(self._state.opened.row - 1)
+
+    def action_to_cut(self) -> None:
+        """Go to the cut."""
+        self.chunk.go_to(self.chunk.landmarks.cut)
+
+    def action_to_metadata(self) -> None:
+        """Go to the metadata."""
+        self.chunk.go_to(self.chunk.landmarks.metadata)
+
+    def action_next_match(self) -> None:
+        """Go to the next place with what the list is filtered by."""
+        self.chunk.go_to_match(1)
+
+    def action_previous_match(self) -> None:
+        """Go to the match before."""
+        self.chunk.go_to_match(-1)
+
+    def action_next_part(self) -> None:
+        """Show the next part of a long text."""
+        self._turn(1)
+
+    def action_previous_part(self) -> None:
+        """Show the part before."""
+        self._turn(-1)
+
+    def _turn(self, by: int) -> None:
+        opened = self._state.opened
+        if opened is not None and self.chunk.turn(by):
+            self.desk.say(f"part {number(opened.part + 1)} of {number(opened.parts)}")
+
+    def action_yank(self) -> None:
+        """Offer what can be copied of the row under the cursor."""
+        state, subject = self._state, self.subject
+        if state.listing is None or subject is None or not state.listing.total:
+            return
+        place = state.opened.row if state.opened is not None else self.table.cursor
+        offer(self, state.listing, place, subject.source.path, subject.source.container)

@@ -189,7 +189,7 @@ class LineList(ScrollView, can_focus=True):
         """Move the cursor to the row that was clicked; a click on the row under the cursor opens it."""
         row = self.scroll_offset.y + event.y
         stops = self.stops()
-        rows = list(stops) if stops is not None else list(range(self.row_count()))
+        rows = list(stops) if stops is not None else range(self.row_count())
         if row not in rows:
             return
         place = rows.index(row)

@@ -1,0 +1,67 @@
+"""The opened chunk: its page, and the places on it that keys go to."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.tui.pages.chunk import PART, Landmarks, OpenChunk, chunk_page
+from workbench.tui.pages.parts import Frame, Page
+from workbench.tui.widgets.detail import Detail
+
+
+class OpenedChunk(Detail):
+    """Shows one chunk; long texts in parts."""
+
+    def __init__(self) -> None:
+        super().__init__(id="chunk-page")
+        self.opened: OpenChunk | None = None
+        self.landmarks = Landmarks()
+
+    def open(self, opened: OpenChunk | None) -> None:
+        """Show a chunk from its beginning, or at the first place with what was searched for."""
+        self.opened, self.landmarks = opened, Landmarks()
+        if opened is not None:
+            opened.part = _part_with(opened.chunk.text or "", opened.needle)
+            self.show(self._page_of, keep=False)
+            self.call_after_refresh(self._to_first_match)
+
+    def _page_of(self, frame: Frame) -> Page:
+        if self.opened is None:
+            return Page()
+        page, self.landmarks = chunk_page(self.opened, frame)
+        return page
+
+    def _to_first_match(self) -> None:
+        if self.landmarks.matches:
+            self.go_to(self.landmarks.matches[0])
+
+    def go_to(self, row: int) -> None:
+        """Show a row of the page with a third of the room above it."""
+        if row >= 0:
+            self.scroll_to(y=max(0, row - self.size.height // 3), animate=False)
+
+    def go_to_match(self, by: int) -> None:
+        """Go to the next match, or the one before; after the last one comes the first."""
+        matches = self.landmarks.matches
+        if not matches:
+            return
+        seen = int(self.scroll_offset.y) + self.size.height // 3
+        ahead = [row for row in matches if row > seen] if by > 0 else [row for row in matches if row < seen][::-1]
+        self.go_to(ahead[0] if ahead else matches[0 if by > 0 else -1])
+
+    def turn(self, by: int) -> bool:
+        """Show another part of a long text; False when there is none."""
+        opened = self.opened
+        if opened is None or not 0 <= opened.part + by < opened.parts:
+            return False
+        opened.part += by
+        self.show(self._page_of, keep=False)
+        return True
+
+
+def _part_with(text: str, needle: str) -> int:
+    """Give the part of a long text in which the needle first stands, the first part where it does not."""
+    if not needle or len(text) <= PART:
+        return 0
+    match = re.search(re.escape(needle), text, re.IGNORECASE)
+    return match.start() // PART if match is not None else 0
