@@ -227,3 +227,51 @@ def test_text_for_people_is_inert(folder: Path) -> None:
     assert ran.code == 0
     assert "\x1b" not in ran.out
     assert "3 left out" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("named", "problem"),
+    [
+        (("--incoming", "other@2"), "model"),
+        (("--incoming", "acme@3"), "dimensions"),
+        (("--embedder", "wordllama"), None),
+    ],
+)
+def test_like_with_another_embedder_is_refused_and_not_ignored(
+    folder: Path, named: tuple[str, ...], problem: str | None
+) -> None:
+    ran = search(folder, "--like", "first", *named, "--json")
+    assert ran.code == 1
+    assert ran.json["refused"]["indexed"] == "acme@2"
+    assert ran.json["refused"]["problem"] == (problem or "dimensions")
+    assert search(folder, "--like", "first", "--incoming", "acme@2").code == 0
+
+
+def test_like_with_an_embedder_that_the_chunk_itself_contradicts_is_refused(tmp_path: Path) -> None:
+    rows = [Row("a", fingerprint=None), Row("b", fingerprint=None), Row("c", fingerprint="acme@2")]
+    Index(rows, {"docs": "?@2"}).write(tmp_path / "index.db")
+    assert search(tmp_path, "--like", "c", "--incoming", "acme@2").code == 0
+    refused = search(tmp_path, "--like", "c", "--incoming", "other@2", "--json")
+    assert (refused.code, refused.json["refused"]["indexed"]) == (1, "acme@2")
+    assert search(tmp_path, "--like", "a", "--incoming", "other@2", "--json").json["other_model"] == 1
+
+
+def test_a_search_in_which_one_side_is_anonymous_says_that_only_the_lengths_were_compared(folder: Path) -> None:
+    file = vector_file(folder, [1, 0])
+    text = " ".join(search(folder, "--vector", file, "--incoming", "?@2").out.split())
+    assert "unverified: only the lengths were compared" in text
+    assert "unverified" not in search(folder, "--vector", file, "--incoming", "acme@2").out
+
+
+def test_a_hit_is_cut_at_a_word_and_says_so(tmp_path: Path) -> None:
+    words = "several words about the harbour and its boats " * 9
+    Index([Row("a"), Row("b", text=words), Row("c", text="w" * 999), Row("d", text="short")]).write(
+        tmp_path / "index.db"
+    )
+    ran = workbench(tmp_path, "search", "index.db", "--like", "a", PYTHONIOENCODING="utf-8")
+    first, *rest = ran.out.splitlines()
+    assert first == "docs · asked with acme@2"
+    said = " ".join(" ".join(rest).split())
+    (cut,) = [each for each in said.split("…")[:-1] if "harbour" in each]
+    assert cut.rsplit(" ", 1)[1] in words.split()
+    assert said.count("…") == 2

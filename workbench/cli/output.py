@@ -91,6 +91,20 @@ class Output:
         for each in lines:
             self._write(f"{' ' * indent}{self._set(each, style.value)}\n")
 
+    def excerpt(self, text: str, most: int) -> str:
+        """Give the beginning of a text on one line, at most so many characters, cut at a word and marked as cut."""
+        flat = " ".join(text[: 4 * most].split())
+        if len(flat) <= most and len(text) <= 4 * most:
+            return flat
+        room = most - len(self.ellipsis)
+        at_word, space, _ = flat[: room + 1].rpartition(" ")
+        return (at_word if space and len(at_word) > room // 2 else flat[:room]) + self.ellipsis
+
+    @property
+    def ellipsis(self) -> str:
+        """What stands where a text was cut."""
+        return "…" if self._signs else "..."
+
     def json_document(self, document: object) -> None:
         """Write one JSON document: exact for whoever parses it, and harmless for whoever looks at it."""
         text = json_text(document)

@@ -9,42 +9,33 @@ from typing import TYPE_CHECKING
 import click
 
 from workbench.checkup.options import CheckOptions, KnownEmbedder
-from workbench.checkup.wording import counted, verb
 from workbench.cli import options
-from workbench.cli.output import Sign, Style, stderr, stdout
-from workbench.core.fingerprint import EmbedderMismatchError, Fingerprint, fingerprint_text
+from workbench.cli.output import Sign, stderr, stdout
+from workbench.core.fingerprint import (
+    EmbedderMismatchError,
+    Fingerprint,
+    fingerprint_conflict,
+    fingerprint_text,
+    parse_fingerprint,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from workbench.cli.output import Output
-    from workbench.core.ceiling import ChunkCeiling
+    from workbench.cli.search_text import Answer
     from workbench.index.job import Job
-    from workbench.index.model import Hit, IndexSource, Namespace, SearchResult
-
-_PREVIEW = 160
+    from workbench.index.model import IndexSource, Namespace, SearchResult
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What is searched for: a vector from a file, or the one of a stored chunk."""
+    """What is searched for: a vector from a file, or the one of a stored chunk; and the embedder that was named."""
 
     like: str | None
     file: str | None
     incoming: Fingerprint | None
     k: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What a search found, and against what."""
-
-    namespace: str
-    fingerprint: str | None
-    incoming: str
-    ceiling: ChunkCeiling
-    result: SearchResult
 
 
 @click.command("search")
@@ -76,6 +67,7 @@ def command(
 
     Exit code 0: done. 1: refused, because the vector is of another embedder. 2: wrong usage, or unreadable.
     """
+    from workbench.cli.search_text import answer_as_json, refusal_as_json, write_answer
     from workbench.cli.waiting import interruptible
     from workbench.index.model import SourceError
 
@@ -89,12 +81,12 @@ def command(
     except EmbedderMismatchError as refused:
         stderr().verdict(Sign.ERROR, str(refused), indent=0)
         if as_json:
-            stdout().json_document(_refusal_as_json(refused))
+            stdout().json_document(refusal_as_json(refused))
         return 1
     if as_json:
-        stdout().json_document(_as_json(answer))
+        stdout().json_document(answer_as_json(answer))
     else:
-        _write(stdout(), answer)
+        write_answer(stdout(), answer)
     return 0
 
 
@@ -108,31 +100,32 @@ def _check_usage(question: _Question, text: str | None) -> None:
         raise click.UsageError("--vector needs --incoming ID@DIMS: which embedder made the vector (?@DIMS if unknown)")
 
 
-def _search(index: str, name: str | None, question: _Question, job: Job) -> _Answer:
+def _search(index: str, name: str | None, question: _Question, job: Job) -> Answer:
     from workbench.checkup.ceiling import ceiling_of
     from workbench.checkup.fingerprints import judge_fingerprints
-    from workbench.checkup.incoming import held_against, refusal
+    from workbench.checkup.incoming import judge_incoming, refusal
+    from workbench.cli.search_text import Answer
     from workbench.sources import open_source
 
     asked = _vector_of_file(question)
     with open_source(index) as source, source.hold():
         namespace = _namespace(source, name)
         known = judge_fingerprints(namespace, job)
-        incoming, vector = asked or _vector_of_chunk(namespace, str(question.like), job)
+        refused = None if question.incoming is None else refusal(namespace, known, question.incoming)
+        if refused is not None:
+            raise refused
+        incoming, vector = asked or _vector_of_chunk(namespace, question, job)
         refused = refusal(namespace, known, incoming)
         if refused is not None:
             raise refused
-        model = (
-            incoming.id if question.like is None or incoming.id is not None or known.model is None else known.model.id
-        )
-        result = _nearest(namespace, vector, question, model, job)
-        against = held_against(namespace, known)
-        return _Answer(
+        # A stored chunk that names no model is of the one that its namespace names.
+        of_namespace = known.model.id if question.like is not None and known.model is not None else None
+        model = of_namespace if incoming.id is None else incoming.id
+        return Answer(
             namespace=namespace.name,
-            fingerprint=None if against is None else fingerprint_text(against),
-            incoming=fingerprint_text(incoming),
+            incoming=judge_incoming(namespace, known, incoming),
             ceiling=ceiling_of(namespace, known, CheckOptions()),
-            result=result,
+            result=_nearest(namespace, vector, question, model, job),
         )
 
 
@@ -165,9 +158,12 @@ def _vector_of_file(question: _Question) -> tuple[Fingerprint, NDArray[np.float6
     return question.incoming, vector
 
 
-def _vector_of_chunk(namespace: Namespace, id: str, job: Job) -> tuple[Fingerprint, NDArray[np.float64]]:
-    from workbench.core.fingerprint import parse_fingerprint
+def _vector_of_chunk(namespace: Namespace, question: _Question, job: Job) -> tuple[Fingerprint, NDArray[np.float64]]:
+    """Take the vector of a stored chunk; its maker is whom the chunk names, else the one that was given.
 
+    Raises EmbedderMismatchError when the chunk names another one than was given.
+    """
+    id = str(question.like)
     chunk = namespace.chunk(id, job)
     if chunk is None:
         raise click.UsageError(f"there is no chunk {id} in namespace {namespace.name}")
@@ -175,7 +171,14 @@ def _vector_of_chunk(namespace: Namespace, id: str, job: Job) -> tuple[Fingerpri
     if vector is None or vector.size == 0:
         raise click.UsageError(f"chunk {id} has no vector to search with")
     said = None if chunk.fingerprint is None else parse_fingerprint(chunk.fingerprint).id
-    return Fingerprint(said, int(vector.size)), vector
+    own, given = Fingerprint(said, int(vector.size)), question.incoming
+    if given is None:
+        return own, vector
+    problem = fingerprint_conflict(own, given)
+    if problem is not None:
+        texts = fingerprint_text(own), fingerprint_text(given)
+        raise EmbedderMismatchError(namespace.name, *texts, problem, "search", namespace.alternative)
+    return (own if own.id is not None else given), vector
 
 
 def _nearest(
@@ -189,66 +192,3 @@ def _nearest(
         raise click.UsageError(f"{what} {wrong}: nothing can be compared with it")
     now_ms = time.time_ns() // 1_000_000
     return namespace.search(vector, k=question.k, now_ms=now_ms, without=question.like, model=model, job=job)
-
-
-def _lost(hit: Hit, ceiling: ChunkCeiling) -> int | None:
-    return None if hit.chars is None else max(0, hit.chars - ceiling.chars)
-
-
-def _as_json(answer: _Answer) -> dict[str, object]:
-    result = answer.result
-    return {
-        "namespace": answer.namespace,
-        "fingerprint": answer.fingerprint,
-        "incoming": answer.incoming,
-        "hits": [
-            {
-                "rank": rank,
-                "id": hit.id,
-                "score": hit.score,
-                "chars": hit.chars,
-                "lost": _lost(hit, answer.ceiling),
-                "text": hit.text,
-            }
-            for rank, hit in enumerate(result.hits, 1)
-        ],
-        "left_out": result.left_out,
-        "other_model": result.other_model,
-        "missing": result.missing,
-        "expired": result.expired,
-        "ceiling": {"chars": answer.ceiling.chars, "source": answer.ceiling.source},
-    }
-
-
-def _refusal_as_json(refused: EmbedderMismatchError) -> dict[str, object]:
-    return {
-        "refused": {
-            "code": refused.code,
-            "indexed": refused.indexed,
-            "incoming": refused.incoming,
-            "problem": refused.problem,
-            "message": str(refused),
-        }
-    }
-
-
-def _write(out: Output, answer: _Answer) -> None:
-    result = answer.result
-    out.row(answer.namespace, f"{answer.incoming} in {answer.fingerprint or 'an empty namespace'}")
-    for rank, hit in enumerate(result.hits, 1):
-        lost = _lost(hit, answer.ceiling)
-        out.row(f"{rank:>3}  {hit.score:.4f}  {hit.id}", f"{lost:,} characters never read" if lost else "")
-        if hit.text:
-            out.paragraph(" ".join(hit.text[:_PREVIEW].split()), indent=5, style=Style.FAINT)
-    if not result.hits:
-        out.verdict(Sign.EMPTY, "nothing to rank")
-    if result.other_model:
-        left_out = f"{counted(result.other_model, 'vector')} of another model {verb(result.other_model, 'was', 'were')}"
-        out.verdict(Sign.WARNING, f"{left_out} left out: scores between the vectors of two models mean nothing")
-    for number, why in (
-        (result.left_out, "left out: zero, not finite, or of another length"),
-        (result.missing, "without a vector"),
-        (result.expired, "expired and left out"),
-    ):
-        if number:
-            out.verdict(Sign.NOTE, f"{number:,} {why}")

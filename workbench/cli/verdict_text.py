@@ -97,7 +97,9 @@ def _finding(out: Output, report: NamespaceReport, finding: Finding) -> None:
 
 def _longest(out: Output, clipped: Clipped) -> None:
     for chunk in clipped.chunks[:_LISTED_CHUNKS]:
-        id = chunk.id if len(chunk.id) <= _ID_COLUMNS else f"{chunk.id[: _ID_COLUMNS - 3]}..."
+        id = (
+            chunk.id if len(chunk.id) <= _ID_COLUMNS else f"{chunk.id[: _ID_COLUMNS - len(out.ellipsis)]}{out.ellipsis}"
+        )
         out.line(f"     {id}  {chunk.chars:,} characters, {chunk.lost:,} lost", Style.FAINT)
     rest = clipped.count - min(_LISTED_CHUNKS, len(clipped.chunks))
     if rest:
