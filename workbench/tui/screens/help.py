@@ -5,10 +5,10 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from workbench.tui.actions import ACTIONS, MOTIONS, Action
 from workbench.tui.draw import Line, Tone, titled_rule
+from workbench.tui.screens.floating import Floating
 from workbench.tui.widgets.lines import LineList, look_of
 
 
@@ -46,7 +46,7 @@ class _Keys(LineList):
         return []
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Floating[None]):
     """Floats above the main screen."""
 
     CSS_PATH = "help.tcss"

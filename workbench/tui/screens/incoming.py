@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Region
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from workbench.checkup.choices import Choice, choices_with
@@ -32,6 +31,7 @@ from workbench.tui.incoming import (
     ways_of,
 )
 from workbench.tui.pages.incoming import Shown
+from workbench.tui.screens.floating import Floating
 from workbench.tui.session import Session
 from workbench.tui.showing import header_at
 from workbench.tui.state import Node
@@ -80,7 +80,7 @@ class _Hint(Bar):
         return Line().right(Line().add("id@dims", Tone.FAINT), width - 1)
 
 
-class IncomingScreen(ModalScreen[None]):
+class IncomingScreen(Floating[None]):
     """Floats above the main screen. While it does, what is typed *is* the incoming embedder of the session."""
 
     CSS_PATH = "incoming.tcss"

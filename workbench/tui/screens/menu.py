@@ -9,9 +9,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from workbench.tui.draw import Ground, Line, Tone, clip
+from workbench.tui.screens.floating import Floating
 from workbench.tui.widgets.lines import LineList, look_of
 
 
@@ -45,7 +45,7 @@ class _Choices(LineList):
         return line.add(clip(choice.note, width - 19, signs.more), Tone.FAINT).to(width)
 
 
-class Menu(ModalScreen[str | None]):
+class Menu(Floating[str | None]):
     """Gives back the letter that was chosen, or None when it was left."""
 
     CSS_PATH = "menu.tcss"

@@ -9,11 +9,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import Input
 
 from workbench.tui.draw import Line, Tone
+from workbench.tui.screens.floating import Floating
 from workbench.tui.signs import Signs
 from workbench.tui.state import State
 from workbench.tui.verdicts import lead_of
@@ -45,7 +45,7 @@ class _Answer(Bar):
         return strip_of(lines[y] if y < len(lines) else Line(), self.size.width, self)
 
 
-class Prompt(ModalScreen[str | None]):
+class Prompt(Floating[str | None]):
     """Gives back what was typed, or None when it was left."""
 
     CSS_PATH = "prompt.tcss"
