@@ -234,3 +234,17 @@ def test_a_closed_input_or_output_is_not_called_unforeseen(
     assert done.returncode == code
     assert "foresee" not in done.stderr
     assert ("workbench check index.db" in " ".join(done.stderr.split())) == command.startswith("open")
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell to lose its folder")
+def test_a_working_folder_that_was_deleted_is_said(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    done = subprocess.run(
+        ["sh", "-c", f'rmdir ../gone; "{sys.executable}" -m workbench check ../index.db'],
+        capture_output=True,
+        text=True,
+        env={**environment(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])},
+        cwd=tmp_path / "gone",
+    )
+    assert done.returncode == 2
+    assert "working folder is not there any more" in " ".join(done.stderr.split())

@@ -81,6 +81,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.errno in _NO_ROOM:
             discard(sys.stdout)
             return _refuse(click.ClickException(f"the output could not be written: {error.strerror}"))
+        if isinstance(error, FileNotFoundError) and _folder_is_gone():
+            return _refuse(click.ClickException("the working folder is not there any more; change to another folder"))
         logging.getLogger("workbench.cli").exception("the command failed")
         stderr().verdict(
             Sign.ERROR,
@@ -103,6 +105,14 @@ def _with_command(given: list[str]) -> list[str]:
         if near:
             raise click.UsageError(f"there is neither a command nor a file named {first}; did you mean {near[0]}?")
     return ["open", *given]
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _refuse(error: click.ClickException) -> int:

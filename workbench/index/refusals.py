@@ -185,8 +185,8 @@ def _from_duckdb(error: BaseException, path: str, container: str) -> SourceError
     if isinstance(error, duckdb.OutOfMemoryException):
         return SourceError(
             Problem.NOT_READABLE_YET,
-            f"{path} needs more memory for this question than is allowed here; free some disk space for "
-            f"temporary data{_said(words)}",
+            f"{path} needs more memory for this question than is allowed here; keep vectors of many thousand elements "
+            f"in a list (FLOAT[]) instead of a fixed array, or free some disk space for temporary data{_said(words)}",
             container=container,
         )
     return damaged(path, words, container)
