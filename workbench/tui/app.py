@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -15,13 +16,24 @@ from workbench.tui import collector, messages
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.signs import ASCII, UNICODE
 from workbench.tui.theme import DARK, THEMES, ThemedApp
-from workbench.tui.threads import ended_within
+from workbench.tui.threads import ended_within, start
 
 if TYPE_CHECKING:
     from workbench.core.fingerprint import Fingerprint
     from workbench.tui.reading import Reader
 
 _GRACE_SECONDS = 0.5
+_LATER = (
+    "views.chunks",
+    "views.ceiling",
+    "views.vectors",
+    "screens.incoming",
+    "screens.menu",
+    "screens.help",
+    "palette",
+)
+"""What is not needed for the first frame."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -73,10 +85,10 @@ class WorkbenchApp(ThemedApp):
 
     @on(messages.SourceDone)
     def _first_reading(self) -> None:
-        """Take notice of the first reading: all that reading needs is imported by now."""
+        """Import what a key may ask for next, so that the key need not wait for it."""
         if self._unsettled:
             self._unsettled = False
-            collector.set_apart()
+            start(_import_the_rest)
 
     def _fatal_error(self) -> None:
         """Keep the traceback for the log: what a user gets is one sentence, after the terminal is restored."""
@@ -87,6 +99,12 @@ class WorkbenchApp(ThemedApp):
     def failure(self) -> Exception | None:
         """What ended the program, if it was not the user."""
         return self._exception
+
+
+def _import_the_rest() -> None:
+    for name in _LATER:
+        import_module(f"workbench.tui.{name}")
+    collector.set_apart()
 
 
 def known_themes() -> tuple[str, ...]:
