@@ -14,6 +14,8 @@ import pytest
 
 from tests.checkup.agentfootprint_file import Index, Row
 from tests.cli.running import Ran, workbench
+from tests.index.plainly import ask
+from workbench import Entry, VectorStore
 
 
 @pytest.fixture
@@ -123,6 +125,17 @@ def test_another_embedder_is_refused_with_exit_code_one(
 def test_a_chunk_of_another_model_or_length_is_refused_too(folder: Path) -> None:
     assert search(folder, "--like", "foreign", "--json").json["refused"]["problem"] == "model"
     assert search(folder, "--like", "long", "--json").json["refused"]["problem"] == "dimensions"
+
+
+def test_a_record_of_another_length_than_the_vectors_refuses_instead_of_failing(folder: Path) -> None:
+    with VectorStore.open(folder / "index.duckdb", read_only=False) as store:
+        store.put_many("docs", [Entry("a", "x", [1, 2])], embedder_id="acme")
+    ask(folder / "index.duckdb", "UPDATE generations SET embedder_fp = 'acme@3', dims = 3")
+    file = vector_file(folder, [1, 0, 0])
+    ran = workbench(folder, "search", "index.duckdb", "--vector", file, "--incoming", "acme@3", "--json")
+    assert ran.code == 1
+    refused = ran.json["refused"]
+    assert (refused["indexed"], refused["incoming"], refused["problem"]) == ("acme@2", "acme@3", "dimensions")
 
 
 @pytest.mark.parametrize(

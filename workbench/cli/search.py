@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from workbench.checkup.report import FingerprintVerdict
     from workbench.cli.search_text import Answer
     from workbench.index.job import Job
     from workbench.index.model import IndexSource, Namespace, SearchResult
@@ -121,12 +122,24 @@ def _search(index: str, name: str | None, question: _Question, job: Job) -> Answ
         # A stored chunk that names no model is of the one that its namespace names.
         of_namespace = known.model.id if question.like is not None and known.model is not None else None
         model = of_namespace if incoming.id is None else incoming.id
+        try:
+            result = _nearest(namespace, vector, question, model, job)
+        except ValueError:
+            # The record agrees with the query, and what is stored has another length than the record says.
+            raise _other_length(namespace, known, incoming) from None
         return Answer(
             namespace=namespace.name,
             incoming=judge_incoming(namespace, known, incoming),
             ceiling=ceiling_of(namespace, known, CheckOptions()),
-            result=_nearest(namespace, vector, question, model, job),
+            result=result,
         )
+
+
+def _other_length(namespace: Namespace, known: FingerprintVerdict, incoming: Fingerprint) -> EmbedderMismatchError:
+    stored = known.counts[0].fingerprint if known.counts else f"?@{namespace.declared_dims}"
+    return EmbedderMismatchError(
+        namespace.name, stored, fingerprint_text(incoming), "dimensions", "search", namespace.alternative
+    )
 
 
 def _namespace(source: IndexSource, name: str | None) -> Namespace:
