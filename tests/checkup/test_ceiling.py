@@ -9,9 +9,12 @@ import pytest
 from tests.checkup.agentfootprint_file import Index, Row
 from workbench.checkup.ceiling import judge_ceiling
 from workbench.checkup.fingerprints import judge_fingerprints
-from workbench.checkup.options import KNOWN_EMBEDDERS, CheckOptions
+from workbench.checkup.options import KNOWN_EMBEDDERS, CheckOptions, KnownEmbedder
 from workbench.checkup.report import CeilingVerdict
+from workbench.core.fingerprint import Fingerprint
 from workbench.index.adapters.agentfootprint import open_sqlite_source
+from workbench.index.store import Entry, VectorStore
+from workbench.sources import open_source
 
 
 def judge(folder: Path, index: Index, options: CheckOptions | None = None) -> CeilingVerdict:
@@ -53,6 +56,43 @@ def test_an_explicit_ceiling_beats_everything(tmp_path: Path) -> None:
     options = CheckOptions(explicit_ceiling=50, embedder=KNOWN_EMBEDDERS["minilm"])
     ceiling = judge(tmp_path, Index(rows("all-MiniLM-L6-v2@384")), options).ceiling
     assert (ceiling.chars, ceiling.source) == (50, "explicit")
+
+
+@pytest.fixture
+def declared(tmp_path: Path) -> Path:
+    """Make a native index whose namespace declares that 10 characters are read, and holds one of 30."""
+    path = tmp_path / "index.duckdb"
+    with VectorStore.open(path, read_only=False) as store:
+        store.create_namespace("docs", max_input_chars=10)
+        store.put_many("docs", [Entry("a", "x" * 30, [1.0] * 256)], embedder_id="acme")
+    return path
+
+
+def judged(path: Path, options: CheckOptions) -> CeilingVerdict:
+    with open_source(path) as source:
+        (namespace,) = source.namespaces()
+        return judge_ceiling(namespace, judge_fingerprints(namespace), options)
+
+
+def test_an_embedder_that_did_not_build_the_namespace_never_hides_what_was_clipped(declared: Path) -> None:
+    verdict = judged(declared, CheckOptions(embedder=KNOWN_EMBEDDERS["wordllama"]))
+    assert (verdict.ceiling.chars, verdict.ceiling.source, verdict.origin) == (10, "embedder", "as its record declares")
+    assert verdict.clipped is not None
+    assert (verdict.clipped.count, verdict.clipped.possible) == (1, 0)
+    assert "as its record declares" in verdict.findings[0].message
+
+
+def test_the_embedder_that_built_the_namespace_declares_more_than_its_record(declared: Path) -> None:
+    built = KnownEmbedder("acme", Fingerprint("acme", 256), 20)
+    verdict = judged(declared, CheckOptions(embedder=built))
+    assert (verdict.ceiling.chars, verdict.origin) == (20, "as the embedder declares")
+
+
+def test_a_ceiling_that_overrides_the_recorded_one_names_it(declared: Path) -> None:
+    (note,) = judged(declared, CheckOptions(explicit_ceiling=5_000)).notes
+    assert "10 characters" in note
+    assert judged(declared, CheckOptions(explicit_ceiling=10)).notes == ()
+    assert judged(declared, CheckOptions()).notes == ()
 
 
 @pytest.mark.parametrize(("name", "chars"), [("wordllama", 1_000_000), ("minilm", 1_000)])

@@ -67,7 +67,7 @@ def namespace_as_json(report: NamespaceReport) -> JsonObject:
         "duplicates": {"ids": report.duplicates.duplicates.ids, "rows": report.duplicates.duplicates.rows},
         "guesses": list(known.guesses),
         "text_note": ceiling.text_note,
-        "notes": [*report.notes, *known.notes],
+        "notes": [*report.notes, *known.notes, *ceiling.notes],
     }
 
 

@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from workbench.checkup.incoming import refusal
 from workbench.checkup.report import CeilingVerdict, Clipped, ClippedChunk, Code, Finding, FingerprintVerdict
 from workbench.checkup.wording import counted, of_all, share, verb
 from workbench.core.ceiling import ChunkCeiling
 from workbench.embedders.models import model_table, resolve_index_ceiling
 
 if TYPE_CHECKING:
-    from workbench.checkup.options import CheckOptions
+    from workbench.checkup.options import CheckOptions, KnownEmbedder
     from workbench.index.job import Job
     from workbench.index.model import LengthAnswers, Namespace
 
-_WHOSE = {
+_ORIGINS = {
     "explicit": "as given",
-    "embedder": "declared by the embedder",
+    "embedder": "as the embedder declares",
     "registry": "from the model table",
-    "default": "the default, since nothing declares one",
+    "default": "the default: nothing declares one",
 }
+_BY_RECORD = "as its record declares"
 
 
 def ceiling_of(namespace: Namespace, known: FingerprintVerdict, options: CheckOptions) -> ChunkCeiling:
     """Find the ceiling: explicit, else of the embedder or the namespace's record, else the table's, else 2,000."""
-    declared = namespace.max_input_chars if options.embedder is None else options.embedder
+    embedder = _declaring(namespace, known, options)
+    declared = namespace.max_input_chars if embedder is None else embedder
     return resolve_index_ceiling(options.explicit_ceiling, declared, known.model)
+
+
+def _declaring(namespace: Namespace, known: FingerprintVerdict, options: CheckOptions) -> KnownEmbedder | None:
+    """Find the embedder whose declaration counts instead of the record's.
+
+    One that did not build the namespace says nothing of how its chunks were read, so a recorded ceiling stays.
+    """
+    embedder = options.embedder
+    if embedder is None or _recorded(namespace) is None:
+        return embedder
+    return embedder if refusal(namespace, known, embedder.fingerprint) is None else None
+
+
+def _recorded(namespace: Namespace) -> int | None:
+    """Give the ceiling that the namespace's record declares, when it is one."""
+    ceiling = resolve_index_ceiling(None, namespace.max_input_chars, None)
+    return ceiling.chars if ceiling.source == "embedder" else None
 
 
 def token_limit(known: FingerprintVerdict, options: CheckOptions) -> int | None:
@@ -41,12 +62,22 @@ def judge_ceiling(
 ) -> CeilingVerdict:
     """Count what lies behind the ceiling. The lengths are kept by the namespace: another ceiling then costs nothing."""
     ceiling = ceiling_of(namespace, known, options)
-    lengths = namespace.lengths(token_limit(known, options), job)
+    embedder = _declaring(namespace, known, options)
+    by_record = ceiling.source == "embedder" and embedder is None
+    origin = _BY_RECORD if by_record else _ORIGINS[ceiling.source]
+    notes = _overridden(namespace, ceiling)
+    lengths = namespace.lengths(token_limit(known, replace(options, embedder=embedder)), job)
     if lengths is None:
-        return CeilingVerdict(ceiling, None, namespace.no_text or "no text is stored")
+        return CeilingVerdict(ceiling, None, namespace.no_text or "no text is stored", origin=origin, notes=notes)
     clipped = clip(lengths, ceiling)
-    recorded = options.embedder is None
-    return CeilingVerdict(ceiling, clipped, None, _findings(clipped, ceiling, recorded=recorded))
+    return CeilingVerdict(ceiling, clipped, None, _findings(clipped, ceiling, origin), origin, notes)
+
+
+def _overridden(namespace: Namespace, ceiling: ChunkCeiling) -> tuple[str, ...]:
+    recorded = _recorded(namespace)
+    if ceiling.source != "explicit" or recorded is None or recorded == ceiling.chars:
+        return ()
+    return (f"its record declares a ceiling of {counted(recorded, 'character')}; the one that was given holds here",)
 
 
 def clip(lengths: LengthAnswers, ceiling: ChunkCeiling) -> Clipped:
@@ -70,14 +101,13 @@ def clip(lengths: LengthAnswers, ceiling: ChunkCeiling) -> Clipped:
     )
 
 
-def _findings(clipped: Clipped, ceiling: ChunkCeiling, *, recorded: bool) -> tuple[Finding, ...]:
+def _findings(clipped: Clipped, ceiling: ChunkCeiling, origin: str) -> tuple[Finding, ...]:
     number = clipped.count
     if number == 0:
         return ()
-    whose = "as the namespace records" if ceiling.source == "embedder" and recorded else _WHOSE[ceiling.source]
     message = (
         f"{of_all(number, clipped.total, 'chunk')} {verb(number, 'is', 'are')} longer than "
-        f"{counted(ceiling.chars, 'character')} ({whose}): {counted(clipped.lost_chars, 'character')} "
+        f"{counted(ceiling.chars, 'character')} ({origin}): {counted(clipped.lost_chars, 'character')} "
         f"({share(clipped.lost_chars, clipped.total_chars)} of the text) {verb(clipped.lost_chars, 'was', 'were')} "
         "never read, and no search can find what stands there"
     )

@@ -119,12 +119,17 @@ class Clipped:
 
 @dataclass(frozen=True, slots=True)
 class CeilingVerdict:
-    """The ceiling that holds for a namespace, and what it clips; ``clipped`` is None where no text is stored."""
+    """The ceiling that holds for a namespace, and what it clips; ``clipped`` is None where no text is stored.
+
+    ``origin`` says in words whose number the ceiling is; ``notes`` what is odd about it, each one sentence.
+    """
 
     ceiling: ChunkCeiling
     clipped: Clipped | None
     text_note: str | None = None
     findings: tuple[Finding, ...] = ()
+    origin: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

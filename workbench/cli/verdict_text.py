@@ -70,7 +70,7 @@ def _namespace(out: Output, report: NamespaceReport, refusals: _Refusals) -> Non
         out.verdict(sign, sentence)
     if report.ceiling.text_note is not None:
         out.verdict(Sign.UNKNOWN, f"clipping cannot be judged: {report.ceiling.text_note}")
-    for note in (*report.notes, *report.fingerprints.notes):
+    for note in (*report.notes, *report.fingerprints.notes, *report.ceiling.notes):
         out.verdict(Sign.NOTE, note)
 
 
@@ -84,7 +84,7 @@ def _identity(report: NamespaceReport) -> str:
         embedder = known.counts[0].fingerprint
     else:
         embedder = "no vectors yet"
-    return f"{embedder}, ceiling {counted(ceiling.chars, 'character')} ({ceiling.source})"
+    return f"{embedder}, ceiling {counted(ceiling.chars, 'character')} ({report.ceiling.origin})"
 
 
 def _finding(out: Output, report: NamespaceReport, finding: Finding) -> None:

@@ -14,10 +14,10 @@ DEFAULT_MAX_CHUNK_CHARS = 2_000
 """The ceiling in UTF-16 code units where nobody declares one."""
 
 _SOURCES: dict[str, str] = {
-    "explicit": "explicit: the caller gave it",
-    "embedder": "embedder: it declares this limit itself",
-    "registry": "registry: the model table lists it",
-    "default": "default: the embedder declares none",
+    "explicit": "explicit: as given",
+    "embedder": "embedder: as the embedder declares",
+    "registry": "registry: from the model table",
+    "default": "default: nothing declares one",
 }
 _RESPLIT = "split the text into smaller pieces (the splitter's maxChars) and index again"
 
