@@ -142,8 +142,16 @@ class Chunks(View):
 
     # --- listing -----------------------------------------------------------------------------------------------
 
-    def _list(self, query: ListingQuery, *, keep: str | None = None) -> None:
-        """Have the rows found that a query asks for; ``keep`` is an id that the cursor stays on where it is listed."""
+    def open_id(self, id: str) -> None:
+        """Open the chunk of an id, among all chunks whatever the list was filtered by; other views lead here."""
+        self._close_chunk()
+        self._list(_EVERYTHING, keep=id, opening=True)
+
+    def _list(self, query: ListingQuery, *, keep: str | None = None, opening: bool = False) -> None:
+        """Have the rows found that a query asks for.
+
+        ``keep`` is an id that the cursor stays on where it is listed; with ``opening`` its chunk is opened as well.
+        """
         state = self._state
         state.query, state.why, state.so_far = query, "", None
 
@@ -170,6 +178,10 @@ class Chunks(View):
                 self._pages_asked = ()
                 self.drop(_PAGES)
                 self.table.show(listing.total, state.pages, state.cursor)
+            if opening and place is not None:
+                self._open(place)
+            elif opening:
+                self.desk.say("no such id here")
 
         what = "searching" if query.contains or query.min_chars is not None else "sorting"
         self.ask(_LISTING, work, then, what="" if query == _EVERYTHING else what)
