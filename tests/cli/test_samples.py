@@ -137,6 +137,6 @@ def test_a_search_leaves_out_exactly_what_check_counts(capsys: pytest.CaptureFix
         vectors = checked["vectors"]
         assert found["left_out"] == vectors["zero"] + vectors["non_finite"] + vectors["wrong_dims"]
         never = found["left_out"] + found["other_model"] + vectors["missing"]
-            assert len(found["hits"]) == checked["count"] - never - 1
+        assert len(found["hits"]) == checked["count"] - never - 1
         assert not dead & {hit["id"] for hit in found["hits"]}
         assert all(-1 <= hit["score"] <= 1 for hit in found["hits"])
