@@ -140,7 +140,11 @@ class Vectors(PageView):
 
     def _open(self, row: UnusableRow) -> None:
         """Show the chunk of a row in the view of chunks."""
-        self.desk.choose_view("chunks")
+        from workbench.tui.views.chunks import Chunks
+
+        view = self.desk.choose_view("chunks")
+        if isinstance(view, Chunks):
+            view.open_id(row.id)
 
     def action_copy_id(self) -> None:
         """Copy the id under the cursor, exactly."""
