@@ -1,0 +1,256 @@
+"""A recording's text as values that are found by their bytes and parsed one at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from workbench.recordings import scanner, spans, values
+from workbench.recordings.far_index import FarIndex, Gone
+from workbench.recordings.model import Head, Note, RecordingError, Span, Unreadable
+from workbench.recordings.spans import Child, Form, Found
+from workbench.recordings.text_file import HEAD_BYTES, TextFile
+
+NEAR_BYTES = 16 << 20
+"""Values up to this size are read into memory to find their children; bigger ones are mapped by another process."""
+
+PREVIEW_BYTES = 256 << 10
+"""How much of a text is read for a first look."""
+
+_HEAD_VALUES = 20
+_LONGEST_LINE = 1 << 30
+_MOST_NOTES = 200
+_KINDS = {
+    **dict.fromkeys(b"-0123456789", "number"),
+    **dict.fromkeys(b"NI", "literal"),
+    0x7B: "object",
+    0x5B: "array",
+    0x22: "string",
+    0x74: "true",
+    0x66: "false",
+    0x6E: "null",
+}
+
+
+class ByteNode:
+    """A value of a document: ``Node`` of the model."""
+
+    __slots__ = ("_document", "_found", "_span", "line", "whole")
+
+    def __init__(self, document: FileDocument, span: Span, *, whole: bool = True, line: int | None = None) -> None:
+        self._document = document
+        self._span = span
+        self._found: list[Child] | None = None
+        self.whole = whole
+        self.line = line
+
+    @property
+    def span(self) -> Span:
+        """Where it is."""
+        return self._span
+
+    @property
+    def kind(self) -> str:
+        """What sort of value it is."""
+        first = self._document.read(Span(self._span.start, self._span.start + 1))
+        return _KINDS.get(first[0], "literal") if first else "literal"
+
+    def children(self) -> Iterator[tuple[str | int, ByteNode]]:
+        """Give the members of an object or the items of an array."""
+        for child in self._children():
+            yield child.name, ByteNode(self._document, Span(child.start, child.end), whole=child.whole)
+
+    def get(self, *path: str | int) -> ByteNode | None:
+        """Follow keys and indexes downwards."""
+        node: ByteNode | None = self
+        for name in path:
+            node = node._child(name) if node is not None else None
+        return node
+
+    def value(self) -> object:
+        """Parse it; what of it is damaged is left out."""
+        data = self._document.read(self._span)
+        if self.whole:
+            try:
+                return values.loads(data)
+            except scanner.Damage:
+                pass
+        return values.parse(data, 0, len(data))[0]
+
+    def _child(self, name: str | int) -> ByteNode | None:
+        for child in reversed(self._children()):
+            if child.name == name and type(child.name) is type(name):
+                return ByteNode(self._document, Span(child.start, child.end), whole=child.whole)
+        return None
+
+    def _children(self) -> list[Child]:
+        if self._found is None:
+            self._found = self._document.children_of(self._span)
+        return self._found
+
+
+class FileDocument:
+    """The text of one file: ``Document`` of the model."""
+
+    def __init__(self, path: str | os.PathLike[str], *, limit: int | None = None) -> None:
+        """Open a file, or only the first ``limit`` bytes of its text. Raises RecordingError."""
+        self._file = TextFile(path)
+        self.name = self._file.name
+        self.file_size = self._file.file_size
+        self.limited = limit is not None and limit < self._file.span.size
+        if limit is not None and self.limited:
+            self._file.span = Span(self._file.span.start, self._file.span.start + limit)
+        self.span = self._file.span
+        self.size = self.span.size
+        self._far = FarIndex(self._file.descriptor, self.span.end)
+        self._notes: list[Note] = []
+        self._walked = False
+        try:
+            self.head = self._read_head()
+            self.form = str(spans.form_of(self.head.text, whole=self.head.whole))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is odd or damaged about the bytes, as far as the roots were walked."""
+        return (*self._file.notes, *self._notes)
+
+    def roots(self) -> Iterator[ByteNode]:
+        """Give the values at the top."""
+        notes: list[Note] = []
+        seen = 0
+        for found in self._found(notes):
+            seen += 1
+            yield ByteNode(self, Span(found.start, found.end), whole=found.whole, line=found.line)
+        if self.form == Form.JSON and seen > 1:
+            self.form = str(Form.CONCATENATED)
+        if not self._walked:
+            self._walked = True
+            self._notes = _bounded(notes)
+
+    def read(self, span: Span) -> bytes:
+        """Give the bytes of a range."""
+        return self._file.read(span)
+
+    def children_of(self, span: Span) -> list[Child]:
+        """Give the children of the value in a range, with their places in the text."""
+        if span.size > NEAR_BYTES:
+            try:
+                return self._far.children(span)
+            except Gone:
+                raise self._file.changed() from None
+        found = spans.children(self.read(span))
+        return [Child(child.name, child.start + span.start, child.end + span.start, child.whole) for child in found]
+
+    def is_plain(self, span: Span) -> bool:
+        """Say whether the value in a range is JSON by the letter."""
+        if span.size > NEAR_BYTES:
+            try:
+                return self._far.is_plain(span)
+            except Gone:
+                raise self._file.changed() from None
+        return spans.is_plain(self.read(span))
+
+    def pieces(self) -> Iterator[bytes]:
+        """Give the whole text a MiB at a time."""
+        return self._file.pieces()
+
+    def check_unchanged(self) -> None:
+        """Raise RecordingError when the file was cut or written over since it was opened."""
+        self._file.check_unchanged()
+
+    def is_same_file(self, path: str | os.PathLike[str]) -> bool:
+        """Say whether a path names the very file that is read, by whatever name."""
+        try:
+            found = os.stat(path)
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == (self._file.stamp.device, self._file.stamp.inode)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._far.close()
+        self._file.close()
+
+    def _read_head(self) -> Head:
+        text = self.read(Span(self.span.start, min(self.span.start + HEAD_BYTES, self.span.end)))
+        whole = len(text) == self.size
+        return Head(os.path.basename(self.name), text, tuple(_values_of_head(text)), whole)
+
+    def _found(self, notes: list[Note]) -> Iterator[Found]:
+        if self.form == Form.TEXT:
+            return
+        if self.form == Form.JSONL:
+            yield from self._found_by_line(notes)
+        elif self.size > NEAR_BYTES:
+            try:
+                yield from self._far.roots(self.span, notes)
+            except Gone:
+                raise self._file.changed() from None
+        else:
+            shift = self.span.start
+            near: list[Note] = []
+            for found in spans.values_in(self.read(self.span), 0, self.size, near):
+                yield Found(found.start + shift, found.end + shift, found.whole)
+            notes += [_shifted(note, shift) for note in near]
+
+    def _found_by_line(self, notes: list[Note]) -> Iterator[Found]:
+        number, at = 0, self.span.start
+        rest = b""
+        for piece in self.pieces():
+            lines = (rest + piece if rest else piece).split(b"\n")
+            rest = lines.pop()
+            for line in lines:
+                number += 1
+                yield from spans.values_of_line(line, at, number, last=False, notes=notes)
+                at += len(line) + 1
+            if len(rest) > _LONGEST_LINE:
+                break
+        if rest:
+            yield from spans.values_of_line(rest, at, number + 1, last=True, notes=notes)
+
+
+def _values_of_head(text: bytes) -> Iterator[object]:
+    at = scanner.blanks_end(text, 0, len(text))
+    for _ in range(_HEAD_VALUES):
+        if at >= len(text):
+            return
+        value, damage = values.parse(text, at, len(text))
+        if damage is None:
+            yield value
+            at = scanner.blanks_end(text, scanner.value_end(text, at, len(text)), len(text))
+            continue
+        if isinstance(value, dict | list):
+            yield value
+        newline = text.find(b"\n", at)
+        if damage.cut or newline < 0:
+            return
+        at = scanner.blanks_end(text, newline, len(text))
+
+
+def _shifted(note: Note, by: int) -> Note:
+    return note if not by or note.byte is None else Note(note.message, note.line, note.byte + by, note.left_out)
+
+
+def _bounded(notes: list[Note]) -> list[Note]:
+    """Keep the first notes of a file that is damaged all over, and count the rest."""
+    if len(notes) <= _MOST_NOTES:
+        return notes
+    left_out = any(note.left_out for note in notes[_MOST_NOTES:])
+    more = Note(f"{len(notes) - _MOST_NOTES:,} more places are damaged", left_out=left_out)
+    return [*notes[:_MOST_NOTES], more]
+
+
+def refuse(document: FileDocument) -> RecordingError:
+    """Give the refusal for a text of which nothing can be read as JSON, and which no reader knows otherwise."""
+    damage = next((note for note in document.notes if note.left_out), None)
+    if document.form != Form.TEXT and damage is not None:
+        problem = Unreadable.TRUNCATED if damage.message.startswith("cut") else Unreadable.DAMAGED
+        return RecordingError(problem, f"{document.name} holds nothing that can be read: {damage.message}")
+    what = "text" if b"\0" not in document.head.text and document.head.text.isascii() else "data"
+    return RecordingError(
+        Unreadable.NOT_A_RECORDING,
+        f"{document.name} holds {what} that is no JSON; give a recording as JSON, JSON Lines or a cassette in YAML",
+    )

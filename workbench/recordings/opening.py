@@ -1,0 +1,137 @@
+"""Opening a recording: its bytes, its format with the reason, and what the format's reader makes of it."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+
+from workbench.recordings.document import FileDocument, refuse
+from workbench.recordings.model import (
+    IndexReport,
+    Note,
+    Reader,
+    Reading,
+    RecordedError,
+    RecordingError,
+    Retrieval,
+    Run,
+    Span,
+    Step,
+    Unreadable,
+)
+from workbench.recordings.spans import Form
+
+
+class Recording:
+    """An open recording: header, steps, retrievals and errors; payloads and vectors are read when asked for.
+
+    A context manager. Its file stays open until ``close``.
+
+    Attributes:
+        path: as given.
+        format: the name of its format (``agentfootprint``, ``json``, …).
+        why: how the format was recognised, in words.
+        run: the run as a whole.
+        steps, retrievals, errors, reports: what happened, in the order of the recording.
+        file_size: bytes of the file.
+        limited: only the beginning of the file was read (``limit``).
+    """
+
+    def __init__(self, document: FileDocument, format: str, why: str, reading: Reading) -> None:
+        self.document = document
+        self.path = document.name
+        self.format = format
+        self.why = why
+        self.run: Run = reading.run
+        self.steps: tuple[Step, ...] = reading.steps
+        self.retrievals: tuple[Retrieval, ...] = reading.retrievals
+        self.errors: tuple[RecordedError, ...] = reading.errors
+        self.reports: tuple[IndexReport, ...] = reading.reports
+        self.file_size = document.file_size
+        self.limited = document.limited
+        self._reading_notes = reading.notes
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is odd or damaged: of the bytes first, then of what they say."""
+        return (*self.document.notes, *self._reading_notes)
+
+    def payload(self, step: Step) -> tuple[object, ...]:
+        """Parse what the recording holds of a step, a value for each of its spans. Raises RecordingError."""
+        return tuple(self.value(span) for span in step.spans)
+
+    def value(self, span: Span) -> object:
+        """Parse a range of the document that holds one value. Raises RecordingError when the file was changed."""
+        from workbench.recordings.values import parse
+
+        data = self.document.read(span)
+        return parse(data, 0, len(data))[0]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.document.close()
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_recording(path: str | os.PathLike[str], *, format: str | None = None, limit: int | None = None) -> Recording:
+    """Open any recording by what it holds, never by its name.
+
+    Args:
+        path: a file: JSON, JSON Lines, JSON values one after another, or text that a reader knows; gzip and zstd too.
+        format: the reader to use, whatever was recognised.
+        limit: read only so many bytes from its beginning, as for a first look at a big file.
+
+    Raises:
+        RecordingError: one sentence that says what the path is instead, or why it cannot be read.
+    """
+    document = FileDocument(path, limit=limit)
+    try:
+        reader, why = _recognise(document, format)
+        reading = reader.read(document)
+        if _is_empty(document, reading):
+            raise refuse(document)
+        return Recording(document, reader.format, why, reading)
+    except BaseException:
+        document.close()
+        raise
+
+
+def formats() -> tuple[str, ...]:
+    """Give the names that ``format`` takes."""
+    return tuple(reader.format for reader in _readers())
+
+
+def _readers() -> tuple[Reader, ...]:
+    from workbench.recordings.readers import READERS
+
+    return READERS
+
+
+def _recognise(document: FileDocument, asked: str | None) -> tuple[Reader, str]:
+    readers = _readers()
+    if asked is not None:
+        for reader in readers:
+            if reader.format == asked:
+                return reader, "asked for"
+        raise RecordingError(Unreadable.NOT_READABLE_YET, f"{asked} is no format; they are {', '.join(formats())}")
+    for reader in readers:
+        why = reader.detect(document.head)
+        if why is not None:
+            return reader, why
+    raise refuse(document)
+
+
+def _is_empty(document: FileDocument, reading: Reading) -> bool:
+    """Say whether nothing at all could be read of a damaged file."""
+    if reading.steps or document.limited or document.form == Form.TEXT:
+        return False
+    if not any(note.left_out for note in document.notes):
+        return False
+    return not any(root.whole or next(root.children(), None) for root in document.roots())

@@ -1,0 +1,97 @@
+"""Any JSON: a tree that is never refused, with steps where it holds records that look like events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench.recordings.model import Document, Head, Node, Reading
+from workbench.recordings.readers.lenient import as_text, milliseconds, nanoseconds
+from workbench.recordings.steps import RawStep, finish_steps
+
+_LISTS = ("events", "steps", "spans", "records", "entries", "runs", "messages", "calls", "logs", "observations")
+_KINDS = ("type", "kind", "event", "event_type", "span_kind", "run_type", "op", "op_name", "role", "level")
+_NAMES = ("name", "title", "runtimeStageId", "id", "uuid", "custom_id")
+_TIMES = ("timestamp", "time", "ts", "start_time", "started_at", "startTime", "start", "created_at")
+_ENDS = ("end_time", "ended_at", "endTime", "end")
+_UNITS = ((10**17, 10**6), (10**14, 10**3), (10**11, 1), (10**8, 1e-3))
+_KEYS = ("uuid", "span_id", "spanId")
+_PARENTS = ("parentUuid", "parent_uuid", "parent_id", "parentId", "parent_span_id", "parentSpanId")
+
+
+class GenericReader:
+    """Takes whatever parses."""
+
+    format = "json"
+
+    def detect(self, head: Head) -> str | None:
+        """Take every text that begins with a value."""
+        return "it is JSON, of no format that is known by name" if head.values else None
+
+    def read(self, document: Document) -> Reading:
+        """Give the records of a document as steps."""
+        raw = [_step(record) for record in _records(document)]
+        steps, notes = finish_steps(raw)
+        return Reading(steps=steps, notes=notes)
+
+
+def _records(document: Document) -> Iterator[Node]:
+    roots = document.roots()
+    first = next(roots, None)
+    if first is None:
+        return
+    second = next(roots, None)
+    if second is not None:
+        yield first
+        yield second
+        yield from roots
+        return
+    listed = first
+    if first.kind == "object":
+        inner = next((node for name in _LISTS if (node := first.get(name)) is not None and node.kind == "array"), None)
+        if inner is None:
+            return
+        listed = inner
+    if listed.kind == "array":
+        items = [node for _name, node in listed.children()]
+        if items and items[0].kind == "object":
+            yield from items
+
+
+def _step(record: Node) -> RawStep:
+    facts = _facts(record)
+    kind = _text(facts, _KINDS) or record.kind
+    return RawStep(
+        key=_text(facts, _KEYS),
+        parent=_text(facts, _PARENTS),
+        kind=kind.lower(),
+        name=_text(facts, _NAMES) or kind,
+        start_ms=_time_ms(facts, _TIMES),
+        end_ms=_time_ms(facts, _ENDS),
+        spans=(record.span,),
+    )
+
+
+def _text(facts: dict[str, object], names: tuple[str, ...]) -> str | None:
+    return next((text for name in names if (text := as_text(facts.get(name))) is not None), None)
+
+
+def _time_ms(facts: dict[str, object], names: tuple[str, ...]) -> float | None:
+    """Read the first time there is; a bare number says by its size whether it counts ns, us, ms or s since 1970."""
+    for name in names:
+        value = facts.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            for least, unit in _UNITS:
+                if value >= least:
+                    return float(value) / unit
+        elif isinstance(value, str) and (time := milliseconds(nanoseconds(value))) is not None:
+            return time
+    return None
+
+
+def _facts(record: Node) -> dict[str, object]:
+    wanted = {*_KINDS, *_NAMES, *_TIMES, *_ENDS, *_KEYS, *_PARENTS}
+    facts: dict[str, object] = {}
+    for name, node in record.children():
+        if isinstance(name, str) and name in wanted and node.span.size < 4_096:
+            facts[name] = node.value()
+    return facts

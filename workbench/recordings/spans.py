@@ -1,0 +1,276 @@
+"""Where each value begins and ends: at the cost of reading where text is plain JSON, by the scanner where it is not."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from workbench.recordings import scanner, values
+from workbench.recordings.model import Note
+from workbench.recordings.scanner import Buffer, Damage
+
+_ITEMS: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw])
+_FIELDS: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ANY: msgspec.json.Decoder[msgspec.Raw] = msgspec.json.Decoder(msgspec.Raw)
+_PLAIN_FAILURES = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+_BETWEEN = re.compile(rb"[ \t\n\r]*+,?[ \t\n\r]*+")
+_NAME = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t\n\r]*+:[ \t\n\r]*+', re.DOTALL)
+_RECORD_START = re.compile(rb"\n[{\[]")
+_GLUED = re.compile(rb'\{[ \t]*"')
+_MOST_TRIES = 64
+_AHEAD = 1 << 20
+_PIECE = 1 << 24
+
+
+class Form(StrEnum):
+    """How values follow each other in a text."""
+
+    JSON = "json"
+    JSONL = "jsonl"
+    CONCATENATED = "concatenated"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One value: its range, whether all of it is there, and the line on which it begins (None: not counted)."""
+
+    start: int
+    end: int
+    whole: bool = True
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """One child of an object or array: its key or place, its range, whether all of it is there."""
+
+    name: str | int
+    start: int
+    end: int
+    whole: bool = True
+
+
+def is_plain(data: Buffer | memoryview) -> bool:
+    """Say whether bytes are one JSON value by the letter of the standard (their UTF-8 is not looked at)."""
+    try:
+        _ANY.decode(data)
+    except _PLAIN_FAILURES:
+        return False
+    return True
+
+
+def children(data: bytes) -> list[Child]:
+    """Give the children of the object or array that ``data`` is; none for any other value. Never raises.
+
+    Of damaged text: every complete child, then the container that holds the damage.
+    """
+    return children_of_range(data, scanner.blanks_end(data, 0, len(data)), len(data))
+
+
+def children_of_range(buffer: Buffer, start: int, end: int) -> list[Child]:
+    """Give the children of the value in a range of a text, which is not copied; places are those of the text."""
+    first = buffer[start : start + 1]
+    plain: list[Child] | None = None
+    if first in (b"[", b"{"):
+        with memoryview(buffer) as view, view[start:end] as part, contextlib.suppress(*_PLAIN_FAILURES):
+            plain = (_items_in_place if first == b"[" else _fields_in_place)(buffer, start, part)
+    if plain is not None:
+        return plain
+    return [
+        Child(index if name is None else _key(name), at, stop, whole)
+        for index, (name, at, stop, whole) in enumerate(scanner.members(buffer, start, end))
+    ]
+
+
+def is_plain_range(buffer: Buffer, start: int, end: int) -> bool:
+    """Say whether a range of a mapped text is one value of JSON by the letter."""
+    with memoryview(buffer) as view, view[start:end] as part:
+        return is_plain(part)
+
+
+def _items_in_place(buffer: Buffer, at: int, part: bytes | memoryview) -> list[Child] | None:
+    at = scanner.blanks_end(buffer, at + 1, len(buffer))
+    found: list[Child] = []
+    between = _BETWEEN.match
+    for index, raw in enumerate(_ITEMS.decode(part)):
+        end = at + len(memoryview(raw))
+        found.append(Child(index, at, end))
+        gap = between(buffer, end)
+        at = gap.end() if gap else end
+    return found if buffer[at : at + 1] == b"]" else None
+
+
+def _fields_in_place(buffer: Buffer, at: int, part: bytes | memoryview) -> list[Child] | None:
+    """Give the fields of an object, or None when a key is repeated, which this cannot follow."""
+    at = scanner.blanks_end(buffer, at + 1, len(buffer))
+    found: list[Child] = []
+    for key, raw in _FIELDS.decode(part).items():
+        name = _NAME.match(buffer, at)
+        if name is None:
+            return None
+        end = name.end() + len(memoryview(raw))
+        found.append(Child(key, name.end(), end))
+        gap = _BETWEEN.match(buffer, end)
+        at = gap.end() if gap else end
+    return found if buffer[at : at + 1] == b"}" else None
+
+
+def _key(name: bytes) -> str:
+    return values.loads_string(name)
+
+
+def form_of(head: bytes, *, whole: bool) -> Form:
+    """Tell from the beginning of a text how its values follow each other; a single value is ``json`` for now."""
+    start = scanner.blanks_end(head, 0, len(head))
+    if start >= len(head) or head[start] not in b'[{"-0123456789tfnNI':
+        return Form.TEXT
+    newline = head.find(b"\n", start)
+    if newline >= 0 and _is_record(head[start:newline]):
+        return Form.JSONL if not whole or head[newline:].strip() else Form.JSON
+    try:
+        end = scanner.value_end(head, start, len(head))
+    except Damage as damage:
+        if damage.cut:
+            return Form.JSON
+        if any(_is_record(line) and line.lstrip()[:1] in b"[{" for line in head[start:].split(b"\n")[1:21]):
+            return Form.JSONL
+        return Form.JSON if head[start : start + 1] in (b"{", b"[") else Form.TEXT
+    following = scanner.blanks_end(head, end, len(head))
+    if following >= len(head):
+        return Form.JSON
+    if head[following] in b"[{" or newline >= 0:
+        return Form.CONCATENATED
+    return Form.CONCATENATED if head[start] in b"[{" else Form.TEXT
+
+
+def _is_record(line: bytes) -> bool:
+    line = line.strip()
+    if not line:
+        return False
+    try:
+        return is_plain(line) or scanner.value_end(line, 0, len(line)) == len(line)
+    except Damage:
+        return False
+
+
+def values_in(buffer: Buffer, start: int, end: int, notes: list[Note]) -> Iterator[Found]:
+    """Give the values that follow each other in a text that is JSON or JSON values, over however many lines.
+
+    What is damaged is noted; a first value that is damaged or cut is given all the same, as not whole.
+    """
+    at = scanner.blanks_end(buffer, start, end)
+    first = True
+    while at < end:
+        stop, damage = _end_of(buffer, at, end)
+        if damage is None:
+            yield Found(at, stop)
+            at = scanner.blanks_end(buffer, stop, end)
+            first = False
+            continue
+        notes.append(damage_note(buffer, start, damage, first=first))
+        container = buffer[at : at + 1] in (b"{", b"[")
+        resume = _RECORD_START.search(buffer, max(at, min(damage.byte, end) - 1), end)
+        if first and not resume and container:
+            yield Found(at, end, False)
+        if resume is None:
+            return
+        at, first = resume.start() + 1, False
+
+
+def _end_of(buffer: Buffer, at: int, end: int) -> tuple[int, Damage | None]:
+    """Give where a value ends; pretty-printed values are tried at the first bracket that stands in the first column."""
+    closer = b"\n}" if buffer[at] == 0x7B else b"\n]"
+    guess = buffer.find(closer, at, end)
+    if guess >= 0:
+        with memoryview(buffer) as view, view[at : guess + 2] as part:
+            if is_plain(part):
+                return guess + 2, None
+    try:
+        return scanner.value_end(buffer, at, end), None
+    except Damage as damage:
+        return at, damage
+
+
+def damage_note(buffer: Buffer, start: int, damage: Damage, *, first: bool) -> Note:
+    """Say where a text stops being JSON."""
+    line = line_of(buffer, start, damage.byte)
+    if damage.cut:
+        return Note(f"cut at byte {damage.byte:,}: {damage.words}", line, damage.byte, True)
+    where = f"damaged at byte {damage.byte:,} (line {line:,}): {damage.words}"
+    return Note(where if first else f"{where}; left out up to the next value", line, damage.byte, True)
+
+
+def line_of(buffer: Buffer, start: int, byte: int) -> int:
+    """Count on which line a byte lies, from 1."""
+    count, at = 1, start
+    while at < byte:
+        piece = buffer[at : min(at + _PIECE, byte)]
+        count += piece.count(b"\n")
+        at += len(piece) or 1
+    return count
+
+
+def values_of_line(line: bytes, at: int, number: int, *, last: bool, notes: list[Note]) -> list[Found]:
+    """Give the values on one line that begins at byte ``at`` of its text; nearly always one.
+
+    A damaged line is noted and left out, except for a whole record that is glued to its end.
+    """
+    if is_plain(line):
+        begin = scanner.blanks_end(line, 0, len(line))
+        return [Found(at + begin, at + len(line.rstrip(b" \t\r\n")), True, number)] if begin < len(line) else []
+    found: list[Found] = []
+    here = scanner.blanks_end(line, 0, len(line))
+    while here < len(line):
+        try:
+            end = scanner.value_end(line, here, len(line))
+        except Damage as damage:
+            glued = _glued(line, here)
+            if damage.cut and last and glued is None:
+                words = f"the last line is cut at byte {at + len(line):,}: {damage.words}"
+            else:
+                words = f"line {number:,} is damaged at byte {at + damage.byte:,}: {damage.words}"
+            if glued is None:
+                notes.append(Note(words, number, at + damage.byte, True))
+                return found
+            notes.append(Note(f"{words}; the record glued to it was kept", number, at + damage.byte, True))
+            found.append(Found(at + glued, at + len(line.rstrip(b" \t\r\n")), True, number))
+            return found
+        found.append(Found(at + here, at + end, True, number))
+        here = scanner.blanks_end(line, end, len(line))
+    return found
+
+
+def _glued(line: bytes, after: int) -> int | None:
+    """Find the last whole record that a damaged line ends with."""
+    places = [match.start() for match in _GLUED.finditer(line, after + 1)]
+    body = line.rstrip(b" \t\r\n")
+    best: int | None = None
+    for place in reversed(places[-_MOST_TRIES:]):
+        if is_plain(memoryview(body)[place:]):
+            best = place
+    return best
+
+
+def oddities(data: bytes) -> list[str]:
+    """Name what in readable text is no JSON by the letter, or no UTF-8."""
+    odd: list[str] = []
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            odd.append(f"bytes that are no UTF-8 (the first at byte {error.start:,} of its value)")
+    if is_plain(data):
+        return odd
+    if re.search(rb'(?<!")\b(?:NaN|Infinity)\b', data):
+        odd.append("NaN or an infinity, which JSON does not have")
+    if re.search(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]", data):
+        odd.append("half of a surrogate pair")
+    if re.search(rb'"[^"\n]*[\x00-\x08\x0b\x0c\x0e-\x1f]', data):
+        odd.append("raw control characters in a string")
+    return odd

@@ -1,0 +1,114 @@
+"""Bytes as Python values: fast where they are plain JSON, exact and tolerant where they are not, at any depth."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import cast
+
+import orjson
+
+from workbench.recordings.scanner import Buffer, Damage, Token, tokens
+
+_MOST_DIGITS = 4_300  # Python converts no longer number, since that takes quadratic time
+_LONG_WHOLE = re.compile(rb"(?<![0-9.])-?[0-9]{19,}+(?![0-9.eE])")
+_CONSTANTS = {b"true": True, b"false": False, b"null": None}
+
+
+def loads(data: bytes) -> object:
+    """Parse one JSON value.
+
+    Bytes that are no UTF-8 become halves of surrogate pairs (as ``surrogateescape`` does), so that nothing is lost.
+    Whole numbers stay whole at any size, and come as their text where Python would not convert them. Of a repeated
+    key the last one counts. Raises Damage.
+    """
+    try:
+        if not _LONG_WHOLE.search(data):
+            return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        # JSON has no raw control characters in strings; strict=False takes them, as writers leave them.
+        return json.loads(data.decode("utf-8", "surrogateescape"), strict=False, parse_int=_whole)
+    except (ValueError, RecursionError):
+        value, damage = parse(data, 0, len(data))
+        if damage is not None:
+            raise damage from None
+        return value
+
+
+def loads_string(data: bytes) -> str:
+    """Parse a JSON string, quotes included. Raises Damage."""
+    value = loads(data)
+    return value if isinstance(value, str) else ""
+
+
+def parse(buffer: Buffer, at: int, end: int) -> tuple[object, Damage | None]:
+    """Parse one value of any depth; of damaged text give what is complete, and the damage.
+
+    What comes behind the value is not looked at. A string or number in which the text ends is left out.
+    """
+    root: list[object] = []
+    stack: list[dict[str, object] | list[object]] = [root]
+    keys: list[str | None] = [None]
+    damage = None
+    try:
+        for kind, begin, stop in tokens(buffer, at, end):
+            if kind == Token.KEY:
+                keys[-1] = _string(bytes(buffer[begin:stop]))
+                continue
+            if kind == Token.END:
+                stack.pop()
+                keys.pop()
+                continue
+            opened: dict[str, object] | list[object] | None = None
+            value: object
+            if kind == Token.OBJECT:
+                value = opened = {}
+            elif kind == Token.ARRAY:
+                value = opened = []
+            else:
+                value = _scalar(kind, bytes(buffer[begin:stop]))
+            top = stack[-1]
+            if isinstance(top, dict):
+                top[cast("str", keys[-1])] = value
+            else:
+                top.append(value)
+            if opened is not None:
+                stack.append(opened)
+                keys.append(None)
+    except Damage as found:
+        damage = found
+    if not root and damage is None:
+        damage = Damage(end, "the text is empty", cut=True)
+    return (root[0] if root else None), damage
+
+
+def numbers(data: bytes) -> list[float]:
+    """Parse an array of numbers; whole ones beyond float64 become infinite."""
+    try:
+        return cast("list[float]", orjson.loads(data))
+    except orjson.JSONDecodeError:
+        return cast("list[float]", json.loads(data, parse_int=_whole_or_infinite))
+
+
+def _scalar(kind: Token, data: bytes) -> object:
+    if kind == Token.STRING:
+        return _string(data)
+    if kind == Token.LITERAL:
+        return _CONSTANTS[data] if data in _CONSTANTS else float(data.replace(b"Infinity", b"inf"))
+    if kind == Token.NUMBERS:
+        return json.loads(data, parse_int=_whole)
+    return json.loads(data, parse_int=_whole)
+
+
+def _string(data: bytes) -> str:
+    return cast("str", json.loads(data.decode("utf-8", "surrogateescape"), strict=False))
+
+
+def _whole(text: str) -> int | str:
+    return int(text) if len(text) <= _MOST_DIGITS else text
+
+
+def _whole_or_infinite(text: str) -> float:
+    return int(text) if len(text) <= _MOST_DIGITS else float(text)
