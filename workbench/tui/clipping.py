@@ -46,6 +46,7 @@ class Clipping:
     token_limit: int | None
     marks: tuple[tuple[str, int], ...]
     _asked: dict[int, ClipCount] = field(default_factory=dict, repr=False, compare=False)
+    _last: dict[int, Clipped] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def longest(self) -> int:
@@ -57,10 +58,16 @@ class Clipping:
         return dict(self.marks)[name]
 
     def at(self, chars: int) -> Clipped:
-        """Say what one ceiling does: the function behind ``check --json``."""
+        """Say what one ceiling does: the function behind ``check --json``. The last answer is kept."""
         from workbench.checkup.ceiling import clip
 
-        return clip(self.answers, self.resolved if chars == self.resolved.chars else ChunkCeiling(chars, "explicit"))
+        last = self._last.get(chars)
+        if last is None:
+            mine = chars == self.resolved.chars
+            last = clip(self.answers, self.resolved if mine else ChunkCeiling(chars, "explicit"))
+            self._last.clear()
+            self._last[chars] = last
+        return last
 
     def columns(self, edges: tuple[int, ...], ceiling: int) -> tuple[Column, ...]:
         """Count the chunks between each two edges; those beyond the last edge are in the last column."""

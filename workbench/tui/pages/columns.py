@@ -6,6 +6,7 @@ What is left of the line was read, what is right of it has its own colour and it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from math import ceil, log10
 from typing import TYPE_CHECKING
 
@@ -79,33 +80,39 @@ def _marks(most: int, rows: int, levels: int) -> tuple[str, ...]:
 
 def _row(heights: list[int], scale: Scale, level: int, signs: Signs) -> Line:
     """One row of cells, in runs of one look; a full cell of what was read has its own colour behind it: no seams."""
-    levels = len(signs.columns)
+    cut = scale.columns if scale.cut is None else scale.cut
+    line = _run(heights[:cut], level, signs.columns, signs.columns[-1], (Tone.DATA, Tone.DATA))
+    if scale.cut is None:
+        return line
+    line.add(signs.ceiling, Tone.WARN)
+    lost = _run(heights[cut:], level, signs.columns, signs.lost_column, (Tone.ERROR_FILL, Tone.HATCH))
+    return line.extend(lost.spans)
+
+
+def _run(heights: list[int], level: int, partial: str, whole: str, tones: tuple[Tone, Tone]) -> Line:
+    """Draw the columns of one side: tops in the first tone, full cells in the second."""
+    levels = len(partial)
     line = Line()
-    for place, height in enumerate(heights):
-        if place == scale.cut:
-            line.add(signs.ceiling, Tone.WARN)
-        lost = scale.cut is not None and place >= scale.cut
-        filled = min(levels, max(0, height - level * levels))
-        tone = Tone.ERROR_FILL if lost else Tone.DATA
-        if filled == levels:
-            whole = signs.lost_column if lost else signs.columns[-1]
-            drawn = len(whole.encode()) > 1
-            line.add(whole, Tone.HATCH if lost and drawn else tone, solid=not lost and drawn)
+    filled = [min(levels, max(0, height - level * levels)) for height in heights]
+    solid = tones[0] == tones[1] and not whole.isascii()
+    for full, cells in groupby(filled, lambda each: each == levels):
+        tops = "".join(partial[each - 1] if each else " " for each in cells)
+        if full:
+            line.add(whole * len(tops), tones[1], solid=solid)
         else:
-            line.add(signs.columns[filled - 1] if filled else " ", tone)
-    if scale.cut == scale.columns:
-        line.add(signs.ceiling, Tone.WARN)
+            line.add(tops, tones[0])
     return line
 
 
 def _axis(columns: tuple[Column, ...], scale: Scale, signs: Signs) -> Line:
     line = Line()
-    for place, column in enumerate(columns):
-        if place == scale.cut:
-            line.add(signs.foot, Tone.WARN)
-        line.add(*((signs.lost_bar, Tone.WARN) if column.possible else (signs.rule, Tone.RULE)))
-    last = (signs.foot, Tone.WARN) if scale.cut == scale.columns else (signs.rule, Tone.RULE)
-    return line.add(*last) if line.cells < scale.cells else line
+    cut = scale.columns if scale.cut is None else scale.cut
+    for possible, cells in groupby(columns[:cut], lambda column: column.possible > 0):
+        size = len(list(cells))
+        line.add((signs.lost_bar if possible else signs.rule) * size, Tone.WARN if possible else Tone.RULE)
+    if scale.cut is not None:
+        line.add(signs.foot, Tone.WARN)
+    return line.rule_to(scale.cells, signs.rule)
 
 
 def _ticks(scale: Scale) -> Line:
