@@ -94,6 +94,16 @@ def test_two_models_of_one_length_are_refused_for_another_reason_than_two_length
     assert "cannot be compared at all" not in refusal("model")
 
 
+def test_the_ways_out_come_before_what_was_not_done_and_the_best_one_first() -> None:
+    message = refusal(alternative="use another file")
+    told = ("Ways out: use the embedder that built it", "delete the namespace", "or use another file", "re-embedded")
+    places = [message.index(each) for each in told]
+    assert places == sorted(places)
+    head, _, rest = message.partition(": ")
+    assert head == "refused to write to namespace 'docs'"
+    assert rest
+
+
 def test_the_second_way_out_is_the_callers() -> None:
     message = refusal(alternative="write to another collection")
     assert "or write to another collection." in message

@@ -109,7 +109,7 @@ class EmbedderMismatchError(Exception):
         incoming: the fingerprint text of what was refused.
         problem: ``dimensions`` or ``model``.
         operation: ``write to`` or ``search``.
-        alternative: the way out beside re-indexing, in the unit of whoever keeps the vectors.
+        alternative: the last way out, in the unit of whoever keeps the vectors.
     """
 
     code: str = "ERR_EMBEDDER_MISMATCH"
@@ -131,9 +131,9 @@ class EmbedderMismatchError(Exception):
         self.alternative = alternative
         super().__init__(
             f"refused to {operation} namespace '{namespace}': it was indexed with '{indexed}', and the incoming "
-            f"embedder is '{incoming}' ({problem}: {conflict_reason(problem)}). Nothing was mixed in and nothing was "
-            "re-embedded for you, since that bill is yours to agree to. Ways out: delete the namespace and re-index "
-            f"all of it with one embedder, or {alternative}."
+            f"embedder is '{incoming}' ({problem}: {conflict_reason(problem)}). Ways out: use the embedder that built "
+            f"it; delete the namespace and re-index all of it with one embedder; or {alternative}. Nothing was mixed "
+            "in, and nothing is re-embedded on your behalf, because that costs."
         )
 
     def __reduce__(self) -> tuple[type[EmbedderMismatchError], tuple[str, ...]]:
