@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tests.checkup.agentfootprint_file import Index, Row
@@ -25,6 +26,7 @@ from workbench.checkup.report import (
 )
 from workbench.core.fingerprint import Fingerprint
 from workbench.index.adapters.agentfootprint import open_sqlite_source
+from workbench.sources import open_source
 
 NOW = 1_000
 
@@ -178,3 +180,17 @@ def test_verdicts_can_be_taken_one_by_one(tmp_path: Path) -> None:
         parts = list(examine(namespace, CheckOptions(incoming=Fingerprint("acme", 2)), NOW))
     kinds = [FingerprintVerdict, IncomingVerdict, CeilingVerdict, VectorVerdict, DuplicateVerdict]
     assert [type(part) for part in parts] == kinds
+
+
+def test_nobody_is_asked_to_find_out_who_built_an_empty_namespace(tmp_path: Path) -> None:
+    path = tmp_path / "index.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE docs (id VARCHAR, text VARCHAR, embedding FLOAT[1536])")
+    with open_source(path) as source:
+        (namespace,) = source.namespaces()
+        verdict = check_namespace(namespace, CheckOptions(), 0).fingerprints
+    (finding,) = verdict.findings
+    assert finding.code is Code.FINGERPRINT_UNKNOWN
+    assert "no vector yet" in finding.message
+    assert "find out" not in finding.fix
+    assert verdict.guesses == ()

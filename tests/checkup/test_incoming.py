@@ -99,3 +99,40 @@ def test_unrelated_names_are_not_called_the_same(tmp_path: Path) -> None:
     verdict = judge(tmp_path, Index(one_row("acme@2"), {"docs": "acme@2"}), "other@2")
     assert not verdict.same_model
     assert "same model" not in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "near"),
+    [
+        ("all-MiniLM-L6-v2", "onnx:all-MiniLM-L6-v2:int8", True),
+        ("all-MiniLM-L6-v2", "hf.co/acme/all-minilm-l6-v2-q8_0", True),
+        ("onnx:all-MiniLM-L6-v2:int8", "onnx:all-MiniLM-L6-v2:fp16", True),
+        ("all-MiniLM-L6-v2", "all-MiniLM-L12-v2", False),
+        ("text-embedding-3-small", "text-embedding-3-large", False),
+        ("onnx:one-model:int8", "onnx:another-model:int8", False),
+        ("mock", "mock:int8", False),
+    ],
+)
+def test_two_builds_of_one_model_are_refused_and_the_near_names_are_said(
+    tmp_path: Path, one: str, other: str, near: bool
+) -> None:
+    verdict = judge(tmp_path, Index(one_row(f"{one}@2"), {"docs": f"{one}@2"}), f"{other}@2")
+    assert verdict.conflict == "model"
+    assert ("look like builds of one model" in verdict.message) == near
+    assert ("look like builds of one model" in verdict.reason) == near
+
+
+def test_an_embedder_that_made_only_a_part_of_a_mixed_namespace_is_not_simply_its_embedder(tmp_path: Path) -> None:
+    rows = [Row(f"m{n}", fingerprint="acme@2") for n in range(2)]
+    rows += [Row("o", fingerprint="other@2"), Row("s", fingerprint=None), Row("l", fingerprint=None, vector=(1, 2, 3))]
+    index = Index(rows, {"docs": "acme@2"})
+    verdict = judge(tmp_path / "", index, "acme@2")
+    assert verdict.conflict is None
+    assert "fits 3 of the 5 vectors" in verdict.message
+    assert verdict.fits_all is False
+
+
+def test_the_embedder_of_all_vectors_is_the_embedder_of_the_namespace(tmp_path: Path) -> None:
+    verdict = judge(tmp_path, Index([Row("a"), Row("b", fingerprint=None)], {"docs": "acme@2"}), "acme@2")
+    assert verdict.message == "acme@2 is the embedder of the namespace"
+    assert verdict.fits_all is True

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from tests.checkup.agentfootprint_file import Index, Row
@@ -274,3 +275,22 @@ def test_every_file_of_the_samples_is_checked_or_refused_in_one_sentence(tmp_pat
     for source in ran.json["sources"]:
         assert source["readable"] == (source["problem"] is None)
         assert source["readable"] or ("\n" not in source["message"] and source["message"])
+
+
+def test_what_could_not_be_judged_is_counted_in_the_closing_line(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "index.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE docs AS SELECT i AS id, list_transform(range(64), lambda j: sin(i + j))::FLOAT[64] AS embedding"
+            " FROM range(20) t(i)"
+        )
+    ran = workbench(tmp_path, "check", "index.duckdb", "--incoming", "?@64")
+    assert "clipping cannot be judged" in ran.out
+    assert "unverified" in ran.out
+    assert "2 not judged: 1 namespace in 1 source" in ran.out
+    assert "not judged" not in workbench(tmp_path, "check", str(sound(tmp_path / "index.db"))).out
+
+
+def test_an_embedder_of_a_part_of_the_vectors_gets_no_tick(tmp_path: Path) -> None:
+    Index([Row("a"), Row("b", fingerprint="other@2")], {"docs": "acme@2"}).write(tmp_path / "index.db")
+    text = workbench(tmp_path, "check", "index.db", "--incoming", "acme@2", PYTHONIOENCODING="utf-8").out
+    assert "!  acme@2 fits 1 of the 2 vectors of the namespace" in " ".join(text.split(" ")).replace("\n    ", "")

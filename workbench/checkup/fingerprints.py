@@ -24,7 +24,7 @@ def judge_fingerprints(namespace: Namespace, job: Job | None = None) -> Fingerpr
     recorded = namespace.recorded
     said = [parse_fingerprint(each.fingerprint) for each in counts]
     names_none = all(each.id is None for each in said) and (recorded is None or recorded.id is None)
-    guesses = _guesses(namespace, said) if names_none else ()
+    guesses = _guesses(said) if names_none else ()
     findings = [
         finding
         for finding in (
@@ -105,16 +105,16 @@ def _unknown(counts: Sequence[FingerprintCount], guesses: Sequence[str]) -> Find
         )
     else:
         message = "nothing names an embedder, and there is no vector yet: the first one written decides"
-    fix = "find out which embedder built it, and let the program that writes it record the model beside the vectors"
+    record = "let the program that writes it record the model beside the vectors"
+    fix = f"find out which embedder built it, and {record}" if vectors else record
     if guesses:
         rest = f" or {len(guesses) - _NAMED_AT_MOST:,} more" if len(guesses) > _NAMED_AT_MOST else ""
         fix += f"; known models of this length: {', '.join(guesses[:_NAMED_AT_MOST])}{rest}"
     return Finding(Code.FINGERPRINT_UNKNOWN, message, fix)
 
 
-def _guesses(namespace: Namespace, said: Sequence[Fingerprint]) -> tuple[str, ...]:
-    dims = said[0].dims if said else namespace.declared_dims
-    return tuple(entry.id for entry in model_table().with_dims(dims)) if dims else ()
+def _guesses(said: Sequence[Fingerprint]) -> tuple[str, ...]:
+    return tuple(entry.id for entry in model_table().with_dims(said[0].dims)) if said else ()
 
 
 def _anonymous_rows(

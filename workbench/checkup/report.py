@@ -64,6 +64,7 @@ class IncomingVerdict:
         same_model: the model table lists both spellings as one space.
         message: the refusal, or one sentence saying what was compared.
         reason: the part of the message that says why, without the names and the ways out.
+        fits_all: no vector of the namespace says that another embedder made it.
     """
 
     fingerprint: str
@@ -74,6 +75,12 @@ class IncomingVerdict:
     message: str
     findings: tuple[Finding, ...] = ()
     reason: str = ""
+    fits_all: bool = True
+
+    @property
+    def verified(self) -> bool:
+        """Whether both sides name a model, it is the same, and every vector may be of it."""
+        return self.conflict is None and self.compared is Compared.BOTH and self.fits_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +167,13 @@ class NamespaceReport:
     vectors: VectorVerdict
     duplicates: DuplicateVerdict
     notes: tuple[str, ...] = ()
+
+    @property
+    def not_judged(self) -> int:
+        """How many concerns could not be judged: an incoming embedder by name, clipping without texts."""
+        incoming = self.incoming
+        unverified = incoming is not None and incoming.conflict is None and incoming.compared is Compared.DIMS
+        return unverified + (self.ceiling.text_note is not None)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

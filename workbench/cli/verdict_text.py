@@ -110,8 +110,8 @@ def _in_order(report: NamespaceReport) -> list[tuple[Sign, str]]:
     """Give a sentence for each concern that was judged and found in order, or that could not be."""
     said: list[tuple[Sign, str]] = []
     if report.incoming is not None and not report.incoming.findings:
-        verified = report.incoming.compared is Compared.BOTH
-        said.append((Sign.OK if verified else Sign.UNKNOWN, report.incoming.message))
+        partly = Sign.WARNING if report.incoming.compared is Compared.BOTH else Sign.UNKNOWN
+        said.append((Sign.OK if report.incoming.verified else partly, report.incoming.message))
     clipped = report.ceiling.clipped
     if clipped is not None and clipped.count == 0 and clipped.total:
         maybe = f"; {clipped.possible:,} may still be too long in tokens" if clipped.possible else ""
@@ -145,6 +145,9 @@ def _totals(report: CheckReport) -> str:
         for number, noun in ((totals.error, "error"), (totals.warning, "warning"), (totals.info, "remark"))
         if number
     ]
+    not_judged = sum(namespace.not_judged for source in report.sources for namespace in source.namespaces)
+    if not_judged:
+        parts.append(f"{not_judged:,} not judged")
     namespaces = sum(len(source.namespaces) for source in report.sources)
     scope = f"{counted(namespaces, 'namespace')} in {counted(len(report.sources), 'source')}"
     return f"{', '.join(parts) if parts else 'nothing found'}: {scope}"
