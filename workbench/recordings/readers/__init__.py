@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from workbench.recordings.model import Reader
+from workbench.recordings.readers.console_spans import ConsoleSpansReader, PhoenixReader
 from workbench.recordings.readers.generic import GenericReader
+from workbench.recordings.readers.otlp import OtlpReader
+from workbench.recordings.readers.provider_bodies import OpenAIBatchReader, ProviderBodyReader
+from workbench.recordings.readers.vcr import VcrReader
 
-READERS: tuple[Reader, ...] = (GenericReader(),)
+READERS: tuple[Reader, ...] = (
+    OtlpReader(),
+    ConsoleSpansReader(),
+    PhoenixReader(),
+    OpenAIBatchReader(),
+    ProviderBodyReader(),
+    VcrReader(),
+    GenericReader(),
+)
 """Every reader; the first that recognises a document reads it."""

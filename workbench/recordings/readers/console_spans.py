@@ -1,4 +1,4 @@
-"""Spans as the OpenTelemetry SDKs print them on a console: Python's pretty objects back to back, JavaScript's lists."""
+"""Spans as plain objects: printed by the OpenTelemetry SDKs of Python and JavaScript, or listed by Phoenix."""
 
 from __future__ import annotations
 
@@ -40,11 +40,32 @@ class ConsoleSpansReader:
         return read_spans(_spans(document, notes), _span, notes)
 
 
+class PhoenixReader:
+    """The listing of spans that a Phoenix server gives."""
+
+    format = "phoenix"
+
+    def detect(self, head: Head) -> str | None:
+        """Recognise a page of spans by the context of the first."""
+        listed = head.first.get("data")
+        first = listed[0] if isinstance(listed, list) and listed else None
+        if isinstance(first, dict) and isinstance(first.get("context"), dict) and "span_id" in first["context"]:
+            return "data[0].context.span_id: spans listed by Phoenix"
+        return None
+
+    def read(self, document: Document) -> Reading:
+        """Read every span of every page; what is none is counted and said."""
+        notes: list[Note] = []
+        return read_spans(_spans(document, notes), _span, notes)
+
+
 def _spans(document: Document, notes: list[Note]) -> Iterator[RawSpan]:
     strangers = 0
     first: Node | None = None
     for root in document.roots():
-        for node in [child for _, child in root.children()] if root.kind == "array" else [root]:
+        listed = root.get("data") if root.kind == "object" else root
+        listed = listed if listed is not None and listed.kind == "array" else None
+        for node in [root] if listed is None else [child for _, child in listed.children()]:
             span = _span(node)
             if span is not None:
                 yield span
@@ -69,7 +90,11 @@ def _span(node: Node) -> RawSpan | None:
     parent = parent or as_object(value.get("parentSpanContext")).get("spanId")
     start, end = _times(value)
     status = as_object(value.get("status"))
-    code = status.get("status_code", status.get("code"))
+    code = value.get("status_code") or status.get("status_code", status.get("code"))
+    attributes = as_object(value.get("attributes"))
+    kind = value.get("span_kind")
+    if isinstance(kind, str) and kind != "UNKNOWN":
+        attributes.setdefault("openinference.span.kind", kind)
     return RawSpan(
         trace=trace,
         id=own,
@@ -77,10 +102,12 @@ def _span(node: Node) -> RawSpan | None:
         name=as_text(value.get("name")) or "",
         start_ns=start,
         end_ns=end,
-        attributes=Attributes(as_object(value.get("attributes"))),
+        attributes=Attributes(attributes),
         node=node,
         failed=True if code in _ERRORS else False if code in _OKS else None,
-        message=as_text(status.get("description")) or as_text(status.get("message")),
+        message=as_text(value.get("status_message"))
+        or as_text(status.get("description"))
+        or as_text(status.get("message")),
         events=tuple(_events(value.get("events"))),
         resource=_resource(value.get("resource")),
     )

@@ -1,0 +1,1 @@
+"""Tests of the joins between recordings and indexes."""
