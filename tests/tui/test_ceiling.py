@@ -255,14 +255,18 @@ class TestOpenedChunk:
             await driver.press(*["j"] * 30, *["k"] * 30)
             assert canvas.text == before
 
-    async def test_copied_is_exactly_what_was_never_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_what_was_never_read_is_copied_exactly_and_so_are_its_other_parts(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         async with driven(only(clipped_scene.handbook())) as driver:
             canvas = await opened(driver)
             await driver.until(lambda: "stopped reading here" in canvas.text)
             copied: list[str] = []
             monkeypatch.setattr(driver.app, "copy_to_clipboard", copied.append)
-            await driver.press("y", "Y")
-            assert copied == [text_of(7_420)[2_000:], "guide/refunds.md#4"]
+            for chosen in "lrti":
+                await driver.press("y", chosen)
+            text = text_of(7_420)
+            assert copied == [text[2_000:], text[:2_000], text, "guide/refunds.md#4"]
 
     async def test_a_click_selects_a_second_one_opens(self) -> None:
         async with driven(only(clipped_scene.handbook())) as driver:

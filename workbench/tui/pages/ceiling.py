@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from workbench.checkup.wording import counted, of_all, share, verb
 from workbench.tui.clipping import Clipping
-from workbench.tui.draw import Ground, Line, Tone, cells, clip_middle, number, titled_rule
+from workbench.tui.draw import Ground, Line, Tone, clip_middle, number, titled_rule
+from workbench.tui.pages.ceiling_verdict import nothing_clipped, verdict
 from workbench.tui.pages.columns import lengths_chart
 from workbench.tui.pages.cut import CutText, Position, cut_lines, cut_text, text_width
-from workbench.tui.pages.parts import Frame, Page, keys_line, share_bar
+from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.pages.scale import Scale, scale_for
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def ceiling_page(clipping: Clipping, at: Standing, frame: Frame) -> Drawn:
     chosen = clipped.chunks[min(at.cursor, len(clipped.chunks) - 1)] if clipped.chunks else None
     page = drawn.page
     page.gap(frame)
-    _verdict(page, clipping, clipped, at, frame)
+    verdict(page, clipping, clipped, at.ceiling, frame)
     if at.whole and chosen is not None:
         page.gap(frame)
         _text(drawn, chosen, at, frame, max(1, frame.height - len(page.lines) - 1))
@@ -117,7 +117,7 @@ def ceiling_page(clipping: Clipping, at: Standing, frame: Frame) -> Drawn:
     if clipped.chunks:
         _list(drawn, clipped, scale, at, room, amount, frame)
     else:
-        _nothing_clipped(page, clipping, clipped, at, frame)
+        nothing_clipped(page, clipping, clipped, at.ceiling, frame)
     if chosen is not None and room.text:
         if room.roomy:
             page.add()
@@ -136,105 +136,6 @@ def scale_in(clipping: Clipping, ceiling: int, width: int) -> Scale:
     gutter, amount = _sides(clipping, width)
     room = width - gutter - 2 * amount - 2 - _BETWEEN
     return scale_for(room, clipping.longest, clipping.resolved.chars, ceiling, clipping.mark("p95"))
-
-
-# --- the verdict ---------------------------------------------------------------------------------------------------
-
-
-def _verdict(page: Page, clipping: Clipping, clipped: Clipped, at: Standing, frame: Frame) -> None:
-    """Say how many chunks are longer and how much was lost; which ceiling this is; what is certain and what is not."""
-    page.add(_headline(clipped, at.ceiling != clipping.resolved.chars, frame))
-    page.add(_whose(clipping, clipped, at.ceiling, frame))
-    if clipped.possible or (clipping.token_limit is not None and frame.roomy):
-        page.add(_certainty(clipping, clipped, frame))
-
-
-def _headline(clipped: Clipped, moved: bool, frame: Frame) -> Line:
-    if not clipped.count:
-        if clipped.possible:
-            line = Line().add(f"{frame.signs.unknown} ", Tone.WARN, bold=True)
-            return line.add(f"none of {counted(clipped.total, 'chunk')} is longer than the ceiling").cut(frame.width)
-        said = (
-            f"{'every chunk' if clipped.total > 1 else 'the one chunk'} {'would be' if moved else 'is'} read to its end"
-        )
-        return Line().add(f"{frame.signs.ok} ", Tone.OK, bold=True).add(said, Tone.TEXT, bold=True)
-    count, lost = number(clipped.count), number(clipped.lost_chars)
-    of = of_all(clipped.count, clipped.total, "chunk").removeprefix(count)
-    longer = f"{of} {'would be' if moved else verb(clipped.count, 'is', 'are')} longer"
-    part = share(clipped.lost_chars, clipped.total_chars)
-    never = "would never be read" if moved else f"{verb(clipped.lost_chars, 'was', 'were')} never read"
-    whole = counted(clipped.lost_chars, "character").removeprefix(lost)
-    line = Line()
-    for first, between, rest in (
-        (longer, f"  {frame.signs.dot}  ", f"{whole} ({part}) {never}"),
-        (longer, "; ", f" chars ({part}) never read"),
-        (f" of {number(clipped.total)} longer", "; ", f" lost ({part})"),
-    ):
-        line = Line().add(count, Tone.WARN, bold=True).add(first)
-        line.add(between, Tone.FAINT).add(lost, Tone.WARN, bold=True).add(rest)
-        if line.cells <= frame.width:
-            break
-    return line.cut(frame.width, frame.signs.more)
-
-
-_SAYS = {
-    "explicit": ("explicit, as given with --max-chunk-chars", "explicit, as given"),
-    "embedder": ("embedder, recorded with the namespace", "embedder, recorded"),
-    "registry": ("registry, the model table lists it", "registry, model table"),
-    "default": ("default, the embedder declares none", "default, none declared"),
-}
-
-
-def _whose(clipping: Clipping, clipped: Clipped, ceiling: int, frame: Frame) -> Line:
-    """Name the ceiling, the keys that move it, and where the number came from."""
-    dot = f" {frame.signs.dot} "
-    line = Line().add("ceiling ", Tone.FAINT).add("-", Tone.ACCENT, bold=True)
-    line.add(f" {number(ceiling)} ", Tone.WARN, bold=True).add("+", Tone.ACCENT, bold=True).add(" chars", Tone.MUTED)
-    whole = clipped.total - clipped.count
-    fit = "all" if not clipped.count else share(whole, clipped.total) if whole else "none"
-    tail = Line().add(fit, Tone.MUTED).add(" fit" if whole else " fits", Tone.FAINT)
-    room = frame.width - tail.cells - 2
-    resolved = clipping.resolved
-    if ceiling == resolved.chars:
-        for said in _SAYS[resolved.source]:
-            if line.cells + cells(dot + said) <= room:
-                line.add(dot, Tone.FAINT).add(said, Tone.MUTED)
-                break
-        return line.right(tail, frame.width)
-    line.add(dot, Tone.FAINT).add("what-if", Tone.WARN, bold=True)
-    back = f"{number(resolved.chars)} {resolved.source}"
-    for said, does in (
-        (", only in this view", f" back to {back}"),
-        (", only here", f" back to {back}"),
-        (", only here", f" {back}"),
-        ("", ""),
-    ):
-        if line.cells + cells(f"{said}   0{does}") <= room:
-            line.add(said, Tone.MUTED).add("   0", Tone.ACCENT, bold=True).add(does, Tone.MUTED)
-            break
-    return line.right(tail, frame.width)
-
-
-def _certainty(clipping: Clipping, clipped: Clipped, frame: Frame) -> Line:
-    """Say what is certainly clipped, what may be, and what is not."""
-    signs = frame.signs
-    limit = counted(clipping.token_limit or 0, "token")
-    certain = number(clipped.count)
-    possible = number(clipped.possible)
-    fine = number(clipped.total - clipped.count - clipped.possible)
-    for words in (
-        ("certainly clipped", f"possibly: more bytes than the {limit} it reads", "not clipped"),
-        ("certainly clipped", f"possibly, over {number(clipping.token_limit or 0)} bytes", "not clipped"),
-        ("clipped", "possibly", "not"),
-    ):
-        line = Line().add(f"{signs.clipped} ", Tone.WARN if clipped.count else Tone.FAINT)
-        line.add(certain, bold=True).add(f" {words[0]}   ", Tone.MUTED)
-        line.add(f"{signs.unknown} ", Tone.WARN if clipped.possible else Tone.FAINT, bold=True)
-        line.add(possible, bold=clipped.possible > 0).add(f" {words[1]}   ", Tone.MUTED)
-        line.add(f"{signs.ok} ", Tone.OK).add(fine).add(f" {words[2]}", Tone.MUTED)
-        if line.cells <= frame.width:
-            return line
-    return line.cut(frame.width, signs.more)
 
 
 # --- the chart -----------------------------------------------------------------------------------------------------
@@ -376,22 +277,6 @@ def _crossed(rule: Line, line_at: int | None, frame: Frame) -> Line:
     return made
 
 
-def _nothing_clipped(page: Page, clipping: Clipping, clipped: Clipped, at: Standing, frame: Frame) -> None:
-    page.add()
-    longest = counted(clipping.longest, "character")
-    said = f"The longest chunk has {longest}, {number(at.ceiling - clipping.longest)} below the ceiling."
-    if at.ceiling == clipping.longest:
-        said = f"The longest chunk has {longest}, just as many as the ceiling."
-    page.sentence(said, frame.width, at_most=2)
-    if clipped.possible:
-        page.sentence(
-            "Not certain for all of them: characters are not tokens, and some chunks have more bytes than the model "
-            "reads tokens.",
-            frame.width,
-            at_most=3,
-        )
-
-
 # --- the chunk -----------------------------------------------------------------------------------------------------
 
 
@@ -425,60 +310,3 @@ def _text(drawn: Drawn, chunk: ClippedChunk, at: Standing, frame: Frame, height:
         drawn.cut, drawn.text_top = text, top
         page.lines += cut_lines(text, top, height, frame.width, signs)
     drawn.text = range(begin, begin + height)
-
-
-# --- when there is nothing to draw ---------------------------------------------------------------------------------
-
-
-def no_text_page(why: str, ceiling: int, frame: Frame) -> Page:
-    """Say that lengths cannot be known, and what that means."""
-    page = Page()
-    page.gap(frame)
-    head = Line().add(f"{frame.signs.unknown} ", Tone.MUTED, bold=True)
-    page.add(
-        head.add("nobody can say what was clipped: the text of the chunks is not here", bold=True).cut(frame.width)
-    )
-    page.add()
-    page.sentence(f"{why[:1].upper()}{why[1:]}.", frame.width, at_most=4)
-    page.sentence(
-        f"A chunk longer than {counted(ceiling, 'character')} was embedded without its end, and only its text could "
-        "show that. The vectors themselves can be searched as ever; where the texts are kept, the same question can "
-        "be asked.",
-        frame.width,
-        at_most=5,
-    )
-    return page
-
-
-def empty_page(ceiling: int, frame: Frame) -> Page:
-    """Say that there is no chunk, and what would hold for one."""
-    page = Page()
-    page.gap(frame)
-    page.add(Line().add(f"{frame.signs.empty} ", Tone.FAINT).add("no chunks yet", bold=True))
-    page.add()
-    page.sentence(f"What is indexed here would be read up to {counted(ceiling, 'character')}.", frame.width, at_most=3)
-    return page
-
-
-def measuring_page(done: int, total: int, frame: Frame) -> Page:
-    """Say that the lengths are being read, and how far that is."""
-    page = Page()
-    page.gap(frame)
-    title = Line().add(f"Reading the lengths {frame.signs.reading}", bold=True)
-    page.add(title.right(keys_line([("esc", "cancel")]), frame.width))
-    if total:
-        page.add(share_bar(done, total, Tone.ACCENT, frame.signs, frame.width))
-        said = Line().add(number(done), bold=True).add(" of ", Tone.FAINT).add(number(total))
-        page.add(said.add(" rows so far", Tone.MUTED))
-    return page
-
-
-def stopped_page(why: str, frame: Frame) -> Page:
-    """Say that the lengths were not read to the end."""
-    page = Page()
-    page.gap(frame)
-    page.add(Line().add("The lengths were not read to the end", bold=True))
-    if why:
-        page.sentence(why, frame.width, at_most=4)
-    page.add(keys_line([("enter", "read them again")]))
-    return page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import ClassVar
@@ -12,28 +11,22 @@ from textual.binding import BindingType
 from textual.timer import Timer
 
 from workbench.checkup.report import ClippedChunk
-from workbench.core.text import utf16_length, utf16_split
+from workbench.core.text import utf16_split
 from workbench.index.job import Job
 from workbench.index.model import Chunk, Namespace
-from workbench.tui.actions import Action, Place, bindings_of
+from workbench.tui.actions import Action, bindings_of
 from workbench.tui.clipping import Clipping, measure
 from workbench.tui.draw import number
-from workbench.tui.pages.ceiling import (
-    Drawn,
-    OpenedText,
-    Standing,
-    ceiling_page,
-    empty_page,
-    measuring_page,
-    no_text_page,
-    scale_in,
-    stopped_page,
-)
+from workbench.tui.pages.ceiling import Drawn, OpenedText, Standing, ceiling_page, scale_in
+from workbench.tui.pages.ceiling_states import empty_page, measuring_page, no_text_page, stopped_page
 from workbench.tui.pages.cut import Position
 from workbench.tui.pages.overview import overview
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.pages.scale import Scale
+from workbench.tui.screens.menu import Choice, Menu
+from workbench.tui.texts import Texts, as_opened
 from workbench.tui.views import Desk, Subject, View
+from workbench.tui.views.ceiling_actions import AGAIN, CENTRE, MOVES, NEXT, OPEN, PREVIOUS, RESET, YANK
 from workbench.tui.widgets.clipped import ClippedCanvas
 from workbench.tui.widgets.typed import Question
 
@@ -42,35 +35,8 @@ _TEXT = "text"
 _REST_SECONDS = 0.05
 """How long the cursor rests on a chunk before its text is fetched."""
 
-_KEPT_TEXTS = 24
-_KEPT_CHARACTERS = 20_000_000
 _MOST = 10**9
 """The largest ceiling that can be typed."""
-
-
-def _action(id: str, keys: str, shown: str, title: str, help: str, *, in_footer: bool = True) -> Action:
-    return Action(id, tuple(keys.split(",")), shown, title, help, frozenset({Place.NAMESPACE}), in_footer)
-
-
-_MOVES = (
-    _action("lower", "minus", "- +", "ceiling", "lower the ceiling, only in this view: what if it were less"),
-    _action("raise", "plus", "+", "raise", "raise the ceiling, only in this view", in_footer=False),
-    _action("lower_finely", "underscore", "_", "finely", "lower the ceiling by a tenth of a step", in_footer=False),
-    _action("raise_finely", "equals_sign", "=", "finely", "raise the ceiling by a tenth of a step", in_footer=False),
-    _action("type_ceiling", "e", "e", "type it", "type a ceiling exactly"),
-)
-_RESET = _action("reset", "0,backspace", "0", "back", "back to the ceiling that holds for this namespace")
-_OPEN = _action("open_text", "enter", "enter", "open at the cut", "give the text of the chunk the whole view")
-_CENTRE = _action("to_cut", "enter", "enter", "to the cut", "go to where the embedder stopped reading")
-_PREVIOUS = _action(
-    "previous_chunk", "left_square_bracket", "[ ]", "chunk", "open the clipped chunk before, or the next"
-)
-_NEXT = _action("next_chunk", "right_square_bracket", "]", "next chunk", "open the next clipped chunk", in_footer=False)
-_COPY = (
-    _action("copy_lost", "y", "y", "copy lost", "copy the text that was never read"),
-    _action("copy_id", "Y", "Y", "copy id", "copy the id of the chunk", in_footer=False),
-)
-_AGAIN = _action("open_text", "enter", "enter", "read again", "read the lengths again")
 
 
 @dataclass(slots=True)
@@ -85,14 +51,14 @@ class _Place:
 class Ceiling(View):
     """Histogram, clipped chunks and the one under the cursor; see pages/ceiling.py for how it looks."""
 
-    ACTIONS: ClassVar[tuple[Action, ...]] = (*_MOVES, _RESET, _OPEN, _PREVIOUS, _NEXT, *_COPY)
+    ACTIONS: ClassVar[tuple[Action, ...]] = (*MOVES, RESET, OPEN, PREVIOUS, NEXT, YANK)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(ACTIONS)]
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk, id="ceiling")
         self.canvas = ClippedCanvas(self._draw)
         self._places: dict[tuple[int, int, int], _Place] = {}
-        self._texts: OrderedDict[tuple[tuple[int, int, int], str], OpenedText] = OrderedDict()
+        self._texts = Texts()
         self._resting: Timer | None = None
         self._typed_from: int | None = None
 
@@ -146,7 +112,7 @@ class Ceiling(View):
         if slot == _LENGTHS:
             self._place.why = why
         elif self.subject is not None and self._here is not None:
-            self._keep(OpenedText(self._here.id, None, f"the text could not be read: {why}"))
+            self._texts.keep(self.subject.key, OpenedText(self._here.id, None, f"the text could not be read: {why}"))
 
     def subject_changed(self) -> None:
         """Let go of what was begun about another namespace."""
@@ -196,13 +162,13 @@ class Ceiling(View):
         """Give the keys that mean something: there may be nothing to move, nothing to open, nothing to go back to."""
         place = self._place
         if place.clipping is None or place.standing is None:
-            return (_AGAIN,) if place.why else ()
-        moves = (*_MOVES, _RESET) if place.standing.ceiling != place.clipping.resolved.chars else _MOVES
+            return (AGAIN,) if place.why else ()
+        moves = (*MOVES, RESET) if place.standing.ceiling != place.clipping.resolved.chars else MOVES
         if self._here is None:
             return moves
         if place.standing.whole:
-            return (*moves[:4], _CENTRE, _PREVIOUS, _NEXT, *_COPY, *moves[4:])
-        return (*moves[:4], _OPEN, *_COPY, *moves[4:])
+            return (*moves[:4], CENTRE, PREVIOUS, NEXT, YANK, *moves[4:])
+        return (*moves[:4], OPEN, YANK, *moves[4:])
 
     # --- the ceiling -------------------------------------------------------------------------------------------
 
@@ -307,7 +273,7 @@ class Ceiling(View):
         here = self._here
         if here is None or self.subject is None:
             return None
-        return self._texts.get((self.subject.key, here.id))
+        return self._texts.get(self.subject.key, here.id)
 
     def move_cursor(self, to: int) -> None:
         """Put the cursor on another of the listed chunks."""
@@ -341,20 +307,9 @@ class Ceiling(View):
             return namespace.chunk(here.id, job)
 
         def then(chunk: Chunk | None) -> None:
-            self._keep(_as_opened(here, chunk))
+            self._texts.keep(subject.key, as_opened(here, chunk))
 
         self.ask(_TEXT, work, then)
-
-    def _keep(self, opened: OpenedText) -> None:
-        """Keep a text among the last ones looked at, as long as they are not too much together."""
-        assert self.subject is not None
-        self._texts[self.subject.key, opened.id] = opened
-        self._texts.move_to_end((self.subject.key, opened.id))
-        while len(self._texts) > 1 and (
-            len(self._texts) > _KEPT_TEXTS
-            or sum(len(each.text or "") for each in self._texts.values()) > _KEPT_CHARACTERS
-        ):
-            self._texts.popitem(last=False)
 
     # --- motions and keys --------------------------------------------------------------------------------------
 
@@ -420,18 +375,28 @@ class Ceiling(View):
         if self._place.standing is not None:
             self.move_cursor(self._place.standing.cursor + 1)
 
-    def action_copy_lost(self) -> None:
-        """Copy what lies behind the ceiling, exactly."""
-        standing, opened = self._place.standing, self._opened
-        if standing is None or opened is None or opened.text is None:
-            self.desk.say("the text is not there yet")
+    def action_yank(self) -> None:
+        """Ask what to copy of the chunk under the cursor, and copy it exactly."""
+        standing, here, opened = self._place.standing, self._here, self._opened
+        if standing is None or here is None:
             return
-        self.desk.copy(utf16_split(opened.text, standing.ceiling)[1], "what was never read")
+        text = opened.text if opened is not None else None
+        read, lost = utf16_split(text or "", standing.ceiling)
+        texts = {"l": (lost, "what was never read"), "r": (read, "what was read"), "t": (read + lost, "the text")}
+        texts["i"] = (here.id, "the id")
+        choices = [
+            Choice("l", "never read", f"{number(here.lost)} characters"),
+            Choice("r", "read", f"the first {number(standing.ceiling)}"),
+            Choice("t", "text", "the whole of it"),
+        ]
+        if text is None:
+            choices = []
 
-    def action_copy_id(self) -> None:
-        """Copy the id of the chunk, exactly."""
-        if self._here is not None:
-            self.desk.copy(self._here.id, "the id")
+        def chosen(key: str | None) -> None:
+            if key in texts:
+                self.desk.copy(*texts[key])
+
+        self.app.push_screen(Menu("Copy", (*choices, Choice("i", "id", "of this chunk"))), chosen)
 
     def back(self) -> bool:
         """Stop reading the lengths; from the whole text back to the list."""
@@ -454,17 +419,3 @@ def ceiling_of_typed(typed: str) -> int | None:
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 10:
         return None
     return int(digits) if 1 <= int(digits) <= _MOST else None
-
-
-def _as_opened(listed: ClippedChunk, chunk: Chunk | None) -> OpenedText:
-    """Take a chunk as it was fetched, and say what is odd about it."""
-    if chunk is None:
-        return OpenedText(listed.id, None, "no chunk of this id is there any more")
-    if chunk.text is None:
-        return OpenedText(listed.id, None, "no text is stored with this chunk")
-    units = utf16_length(chunk.text)
-    if units == listed.chars:
-        return OpenedText(listed.id, chunk.text)
-    return OpenedText(
-        listed.id, chunk.text, f"the first chunk of this id has {number(units)} characters: another one, or rewritten"
-    )
