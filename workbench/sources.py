@@ -207,7 +207,8 @@ def _check(path: str, options: CheckOptions, now_ms: int, job: Job | None, known
             known.update(dict.fromkeys(namespace.name for namespace in namespaces))
             wanted = [namespace for namespace in namespaces if options.wants(namespace.name)]
             checked = tuple(check_namespace(namespace, options, now_ms, job) for namespace in wanted)
-            return SourceReport(path, source.container, source.adapter, checked, notes=source.notes)
+            rest = len(namespaces) - len(wanted)
+            return SourceReport(path, source.container, source.adapter, checked, notes=source.notes, not_asked=rest)
     except SourceError as error:
         return _unreadable(path, error)
     except Cancelled:

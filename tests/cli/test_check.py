@@ -280,8 +280,8 @@ def test_every_file_of_the_samples_is_checked_or_refused_in_one_sentence(tmp_pat
 def test_what_could_not_be_judged_is_counted_in_the_closing_line(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "index.duckdb")) as connection:
         connection.execute(
-            "CREATE TABLE docs AS SELECT i AS id, list_transform(range(64), lambda j: sin(i + j))::FLOAT[64] AS embedding"
-            " FROM range(20) t(i)"
+            "CREATE TABLE docs AS SELECT i AS id,"
+            " list_transform(range(64), lambda j: sin(i + j))::FLOAT[64] AS embedding FROM range(20) t(i)"
         )
     ran = workbench(tmp_path, "check", "index.duckdb", "--incoming", "?@64")
     assert "clipping cannot be judged" in ran.out
@@ -294,3 +294,15 @@ def test_an_embedder_of_a_part_of_the_vectors_gets_no_tick(tmp_path: Path) -> No
     Index([Row("a"), Row("b", fingerprint="other@2")], {"docs": "acme@2"}).write(tmp_path / "index.db")
     text = workbench(tmp_path, "check", "index.db", "--incoming", "acme@2", PYTHONIOENCODING="utf-8").out
     assert "!  acme@2 fits 1 of the 2 vectors of the namespace" in " ".join(text.split(" ")).replace("\n    ", "")
+
+
+def test_a_file_without_the_namespace_that_was_asked_for_says_none_of_that_name(tmp_path: Path) -> None:
+    sound(tmp_path / "a.db")
+    Index([Row("a", namespace="other")], {"other": "acme@2"}).write(tmp_path / "b.db")
+    ran = workbench(tmp_path, "check", ".", "--namespace", "docs")
+    assert "none of that name" in ran.out
+    assert "no namespace" not in ran.out
+
+
+def test_norms_read_as_on_the_screen(tmp_path: Path) -> None:
+    assert "norms 1.0000 to 2.0000" in " ".join(workbench(tmp_path, "check", str(sound(tmp_path / "a.db"))).out.split())

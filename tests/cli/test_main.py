@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ import pytest
 
 from tests.checkup.agentfootprint_file import Index, Row
 from tests.cli.running import UNSAFE, environment, workbench
+from workbench.cli.main import run
 
 _HEAVY = ("textual", "rich", "duckdb", "numpy")
 
@@ -44,7 +46,46 @@ def test_without_arguments_help_is_shown(tmp_path: Path) -> None:
 def test_a_misspelt_command_is_no_path(tmp_path: Path) -> None:
     ran = workbench(tmp_path, "chekc", "index.db")
     assert ran.code == 2
-    assert "did you mean check" in ran.err
+    assert "did you mean workbench check?" in " ".join(ran.err.split())
+
+
+@pytest.mark.parametrize(
+    ("word", "likely"), [("version", "workbench --version"), ("help", "workbench --help"), ("nosuch", "--help lists")]
+)
+def test_a_word_that_is_neither_a_command_nor_a_file_is_wrong_usage(tmp_path: Path, word: str, likely: str) -> None:
+    ran = workbench(tmp_path, word)
+    assert (ran.code, ran.out) == (2, "")
+    said = " ".join(ran.err.split())
+    assert f"{word} is neither a command nor a file" in said
+    assert likely in said
+    (tmp_path / word).touch()
+    assert "neither" not in workbench(tmp_path, word).err
+
+
+def test_the_version_asked_of_a_command_says_where_it_is(tmp_path: Path) -> None:
+    ran = workbench(tmp_path, "check", "--version")
+    assert ran.code == 2
+    assert "workbench --version" in " ".join(ran.err.split())
+
+
+@pytest.mark.parametrize(
+    "arguments", [("check", ""), ("check", "a.db", ""), ("open", ""), ("search", "", "--like", "a")]
+)
+def test_an_empty_path_is_wrong_usage(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    ran = workbench(tmp_path, *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert "an empty path names no file" in ran.err
+
+
+def test_an_unknown_theme_is_refused_with_the_names_that_there_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.import_module("workbench.cli.open"), "is_terminal", lambda stream: True)
+    assert run(["open", "--theme", "nosuch", "."]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("✗  there is no theme nosuch")
+    assert "textual-dark" in said
+    assert all(len(line) <= 80 for line in said.splitlines())
 
 
 @pytest.mark.parametrize("arguments", [("open", "some where.db"), ("some where.db",), ("--", "some where.db")])
@@ -189,8 +230,8 @@ def test_doctor_tells_versions_terminal_paths_and_parts(tmp_path: Path) -> None:
 
 def test_the_demo_copies_the_samples_and_never_overwrites(tmp_path: Path) -> None:
     ran = workbench(tmp_path, "demo", "here")
-    assert ran.code == 2
-    assert "workbench check here" in " ".join(ran.err.split())
+    assert (ran.code, ran.err) == (0, "")
+    assert "workbench check here" in ran.out
     copied = {path.name: path.read_bytes() for path in (tmp_path / "here").iterdir()}
     assert "index.duckdb" in copied
     (tmp_path / "here" / "index.duckdb").write_text("mine")

@@ -184,7 +184,10 @@ class NamespaceReport:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """One PATH, or one source found in a folder: what it is, and its namespaces or why it cannot be read."""
+    """One PATH, or one source found in a folder: what it is, and its namespaces or why it cannot be read.
+
+    ``not_asked`` counts the namespaces that it has beside those that were asked for by name.
+    """
 
     path: str
     container: str | None
@@ -194,6 +197,7 @@ class SourceReport:
     message: str | None = None
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    not_asked: int = 0
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:

@@ -28,3 +28,8 @@ def share(part: int, whole: int) -> str:
     if part < whole and percent > 99.9:
         return "over 99.9 %"
     return f"{percent:.1f} %"
+
+
+def norm_text(norm: float) -> str:
+    """Write a norm with four decimals, or in powers of ten where those would say nothing."""
+    return f"{norm:.4f}" if norm == 0 or 0.001 <= abs(norm) < 1_000_000 else f"{norm:.3g}"

@@ -29,7 +29,7 @@ def _read_codes(_ctx: click.Context, _param: click.Parameter, value: str | None)
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", callback=options.read_path)
 @click.option("--namespace", "namespaces", multiple=True, metavar="NAME", help="Only this namespace; may be repeated.")
 @options.incoming
 @options.max_chunk_chars

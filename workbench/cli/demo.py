@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import click
 
 from workbench.cli.open import run_workbench
-from workbench.cli.output import Sign, stdout
+from workbench.cli.output import Sign, is_terminal, stdout
 
 _DEFAULT = "workbench-demo"
 _SUFFIXES = frozenset((".duckdb", ".db", ".sqlite"))
@@ -66,7 +68,11 @@ def _copy(source: Path, target: Path) -> Path:
 @click.command("demo")
 @click.argument("folder", metavar="[DIR]", default=_DEFAULT)
 def command(folder: str) -> int:
-    """Write the sample indexes to DIR (workbench-demo when not given) and open them."""
+    """Write the sample indexes to DIR (workbench-demo when not given) and open them, where there is a terminal."""
     copied = copy_samples(Path(folder))
-    stdout().verdict(Sign.OK, f"{len(copied)} sample files are in {folder}", indent=0)
-    return run_workbench([folder])
+    out = stdout()
+    out.verdict(Sign.OK, f"{len(copied)} sample files are in {folder}", indent=0)
+    if is_terminal(sys.stdin) and is_terminal(sys.stdout):
+        return run_workbench([folder])
+    out.line(f"   to see what is wrong with them: {shlex.join(['workbench', 'check', folder])}")
+    return 0

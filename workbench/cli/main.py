@@ -7,6 +7,7 @@ import errno
 import importlib
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -24,6 +25,9 @@ _COMMANDS = {
     "demo": "write the sample indexes to a folder and open them",
     "doctor": "versions, terminal, colours, paths, optional parts",
 }
+_OPTIONS = {"version": "--version", "help": "--help"}
+_WORD = re.compile(r"[A-Za-z][A-Za-z-]*")
+"""What reads as a command and, when nothing of that name is there, is hardly meant as a path."""
 _WRONG_USAGE = 2
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -101,9 +105,10 @@ def _with_command(given: list[str]) -> list[str]:
     if first in _COMMANDS or first in ("-h", "--help", "--version"):
         return given
     if not first.startswith("-") and not os.path.lexists(first):
-        near = difflib.get_close_matches(first, _COMMANDS, n=1)
-        if near:
-            raise click.UsageError(f"there is neither a command nor a file named {first}; did you mean {near[0]}?")
+        near = _OPTIONS.get(first) or next(iter(difflib.get_close_matches(first, _COMMANDS, n=1)), None)
+        if near is not None or _WORD.fullmatch(first):
+            likely = f"did you mean workbench {near}?" if near else "workbench --help lists the commands"
+            raise click.UsageError(f"{first} is neither a command nor a file; {likely}")
     return ["open", *given]
 
 
@@ -118,8 +123,14 @@ def _folder_is_gone() -> bool:
 def _refuse(error: click.ClickException) -> int:
     """Say what is wrong with a command line in one sentence, and where help is."""
     out = stderr()
-    out.verdict(Sign.ERROR, error.format_message(), indent=0)
+    out.verdict(Sign.ERROR, _sentence(error), indent=0)
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is not None:
         out.line(f"   {context.command_path} --help says what it takes")
     return _WRONG_USAGE
+
+
+def _sentence(error: click.ClickException) -> str:
+    if isinstance(error, click.NoSuchOption) and error.option_name in ("--version", "-V"):
+        return f"{error.option_name} is no option here; the version is told by: workbench --version"
+    return error.format_message()

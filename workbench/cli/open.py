@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("open")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", callback=options.read_path)
 @options.incoming
 @options.max_chunk_chars
 @click.option("--namespace", metavar="NAME", help="Show this namespace first.")
@@ -60,8 +60,11 @@ def run_workbench(
     from workbench.tui import collector
 
     collector.hold_back()
-    from workbench.tui.app import run
+    from workbench.tui.app import known_themes, run
 
+    if theme is not None and theme not in known_themes():
+        listed = ", ".join(known_themes())
+        raise click.UsageError(f"there is no theme {theme}; the palette inside shows them, and there are: {listed}")
     return run(
         paths=paths,
         incoming=incoming,

@@ -30,6 +30,13 @@ def read_incoming(_ctx: click.Context, _param: click.Parameter, value: str | Non
         raise click.BadParameter(str(error)) from None
 
 
+def read_path(_ctx: click.Context, _param: click.Parameter, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """Take a path, or several, as they are; an empty one, usually a variable that was not set, is wrong usage."""
+    if value == "" or (isinstance(value, tuple) and "" in value):
+        raise click.UsageError("an empty path names no file; give one, or find out which argument is empty")
+    return value
+
+
 def read_whole(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
     """Read a whole number of at least 1, in plain digits."""
     if value is None:

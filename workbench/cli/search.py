@@ -40,7 +40,7 @@ class _Question:
 
 
 @click.command("search")
-@click.argument("index", metavar="INDEX")
+@click.argument("index", metavar="INDEX", callback=options.read_path)
 @click.option("--namespace", "name", metavar="NAME", help="Where to search; may be left out when there is only one.")
 @click.option("--like", metavar="ID", help="Search with the vector of this stored chunk, which is left out.")
 @click.option(

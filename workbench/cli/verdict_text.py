@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.checkup.report import Code, Compared, Severity
-from workbench.checkup.wording import counted
+from workbench.checkup.wording import counted, norm_text
 from workbench.cli.output import Sign, Style
 from workbench.core.fingerprint import fingerprint_text
 
@@ -52,7 +52,7 @@ def _source(out: Output, source: SourceReport, refusals: _Refusals) -> None:
     for note in source.notes:
         out.verdict(Sign.NOTE, note)
     if not source.namespaces:
-        out.verdict(Sign.EMPTY, "no namespace")
+        out.verdict(Sign.EMPTY, "none of that name" if source.not_asked else "no namespace")
     for namespace in source.namespaces:
         _namespace(out, namespace, refusals)
 
@@ -134,7 +134,7 @@ def _norms(report: NamespaceReport) -> str:
     norm = report.vectors.health.norm
     if norm is None:
         return ""
-    low, high = f"{norm.min:.4g}", f"{norm.max:.4g}"
+    low, high = norm_text(norm.min), norm_text(norm.max)
     return f", norm {low}" if low == high else f", norms {low} to {high}"
 
 
