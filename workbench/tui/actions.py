@@ -62,6 +62,7 @@ def _action(id: str, keys: str, shown: str, title: str, help: str, *places: Plac
 ACTIONS: tuple[Action, ...] = (
     _action("ask_path", "o", "o", "open", "open a file or folder", Place.NOTHING),
     _action("cancel", "escape", "esc", "cancel", "stop the reading that is going on", Place.READING),
+    _action("unfilter", "escape", "esc", "all", "show all sources again", Place.FOUND),
     _action("back", "escape", "esc", "sources", "go back to the sources", Place.DETAIL),
     _action("wait", "w", "w", "wait", "open a locked file as soon as it is free", Place.LOCKED),
     _action("retry", "r,R", "r", "retry", "read this source again", Place.UNREADABLE),

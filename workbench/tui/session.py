@@ -219,6 +219,10 @@ class Session:
             job.checkpoint()
         except Cancelled:
             return
+        except asyncio.CancelledError:
+            # The program ends: whoever waits is gone first, and the thread must not go on without.
+            job.cancel()
+            raise
         except Exception as error:
             if not job.cancelled:
                 failed(trouble_of(error).message)

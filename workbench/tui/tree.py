@@ -27,8 +27,13 @@ class Row:
     about: str = ""
 
 
-def rows_of(opened: Opened, signs: Signs, *, worst_first: bool) -> list[Row]:
-    """Every row that is visible, closed nodes with the worst of what they hold."""
+def rows_of(opened: Opened, signs: Signs, *, worst_first: bool, named: str = "") -> list[Row]:
+    """Give every row that is visible, closed nodes with the worst of what they hold.
+
+    With ``named`` only rows with that in their name, in any case, and what they are in; nothing is closed then.
+    """
+    if named:
+        return _only_named(rows_of(_all_open(opened), signs, worst_first=worst_first), named)
     rows: list[Row] = []
     groups = [_group(opened, node, signs, worst_first) for node in opened.roots]
     if worst_first:
@@ -36,6 +41,34 @@ def rows_of(opened: Opened, signs: Signs, *, worst_first: bool) -> list[Row]:
     for _, group in groups:
         rows.extend(group)
     return rows
+
+
+def _all_open(opened: Opened) -> Opened:
+    return Opened(
+        {key: replace(source, expanded=True) for key, source in opened.sources.items()},
+        {key: replace(folder, expanded=True) for key, folder in opened.folders.items()},
+        opened.roots,
+    )
+
+
+def is_named(row: Row, named: str) -> bool:
+    """Whether a name holds what is looked for, in any case."""
+    return named.casefold() in row.name.casefold()
+
+
+def _only_named(rows: list[Row], named: str) -> list[Row]:
+    """Keep the rows that match, and above each the ones it is in."""
+    kept: list[Row] = []
+    wanted = 0
+    for row in reversed(rows):
+        if is_named(row, named):
+            wanted = row.depth
+        elif row.depth >= wanted:
+            continue
+        else:
+            wanted = row.depth
+        kept.append(row)
+    return kept[::-1]
 
 
 def _group(opened: Opened, node: Node, signs: Signs, worst_first: bool) -> tuple[State, list[Row]]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from workbench.core.text import utf16_length
 from workbench.index.model import Chunk
 from workbench.tui.draw import Line, Span, Tone, clip_middle, number, titled_rule, wrap
-from workbench.tui.pages.cut import cut_lines, cut_text, text_width
+from workbench.tui.pages.cut import Kind, cut_lines, cut_text, text_width
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.signs import Signs
 
@@ -140,13 +140,16 @@ def _text(page: Page, opened: OpenChunk, frame: Frame) -> tuple[tuple[int, ...],
     ceiling = units if opened.ceiling is None else max(0, opened.ceiling - before)
     text = cut_text(opened.shown, ceiling, text_width(units, width))
     first = len(page.lines)
-    lines = cut_lines(text, text.first, _ROWS, width, signs)
-    cut = first + text.rows(text.first, _ROWS).index(text.rows(text.cut, 1)[0]) if text.cut is not None else -1
+    # The cut stands before this part: all of it was lost, and the line is on an earlier one.
+    top = text.moved(text.first, 1) if ceiling == 0 and opened.part else text.first
+    lines = cut_lines(text, top, _ROWS, width, signs, start=before, units=units)
+    rows = text.rows(top, _ROWS)
+    cut = next((first + place for place, row in enumerate(rows) if row.kind is Kind.CUT), -1)
     matches: list[int] = []
     pattern = re.compile(re.escape(opened.needle), re.IGNORECASE) if opened.needle else None
-    for place, line in enumerate(lines):
-        if pattern is not None and pattern.search(line.spans[-1].text):
-            lines[place] = marked(line, pattern)
+    for place, row in enumerate(rows):
+        if pattern is not None and pattern.search(row.text):
+            lines[place] = marked(lines[place], row.text, pattern)
             matches.append(first + place)
     page.lines += lines
     after = units - before - utf16_length(opened.shown)
@@ -156,12 +159,14 @@ def _text(page: Page, opened: OpenChunk, frame: Frame) -> tuple[tuple[int, ...],
     return tuple(matches), cut
 
 
-def marked(line: Line, pattern: re.Pattern[str]) -> Line:
-    """Mark what was searched for where it stands on a line."""
+def marked(line: Line, text: str, pattern: re.Pattern[str]) -> Line:
+    """Mark what was searched for where it stands in the text of a line."""
     made = Line(line.ground, line.inset)
     for span in line.spans:
         at = 0
-        for match in pattern.finditer(span.text) if span is not line.spans[0] else ():
+        for match in pattern.finditer(text) if span.text == text else ():
+            if match.start() == match.end():
+                continue
             made.extend([Span(span.text[at : match.start()], span.tone, span.bold)] if match.start() > at else [])
             made.add(match.group(), Tone.ACCENT, bold=True)
             at = match.end()

@@ -234,20 +234,25 @@ class _Pieces:
         return shown, cell_len(shown)
 
 
-def cut_lines(text: CutText, top: Position, height: int, width: int, signs: Signs) -> list[Line]:
-    """Draw rows of an opened chunk: offset, gutter, text; the cut as a line of its own."""
-    gutter = gutter_of(text.units)
+def cut_lines(
+    text: CutText, top: Position, height: int, width: int, signs: Signs, *, start: int = 0, units: int | None = None
+) -> list[Line]:
+    """Draw rows of an opened chunk: offset, gutter, text; the cut as a line of its own.
+
+    A part of a longer text begins at ``start`` of ``units``.
+    """
+    gutter = gutter_of(text.units if units is None else units)
     cut = -1
     lines: list[Line] = []
     for row in text.rows(top, height):
         if row.kind is Kind.CUT:
             cut = row.offset
-            lines.append(_cut_line(row.offset, gutter, width, signs))
+            lines.append(_cut_line(start + row.offset, gutter, width, signs))
         elif row.kind is Kind.READ:
-            line = Line().add(number(row.offset).rjust(gutter), Tone.FAINT).add("  ")
+            line = Line().add(number(start + row.offset).rjust(gutter), Tone.FAINT).add("  ")
             lines.append(line.add(signs.read_gutter, Tone.DATA).add(" ").add(row.text))
         else:
-            named = "" if lines and row.offset == cut else number(row.offset)
+            named = "" if lines and row.offset == cut else number(start + row.offset)
             line = Line(Ground.LOST).add(named.rjust(gutter) + "  ", Tone.FAINT, plain=True)
             lines.append(line.add(signs.lost_gutter, Tone.ERROR).add(" ").add(row.text).to(width))
     return lines

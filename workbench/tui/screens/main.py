@@ -28,7 +28,7 @@ from workbench.tui.showing import header_at, page_at, places_at, source_at, spac
 from workbench.tui.signs import Signs
 from workbench.tui.state import Node
 from workbench.tui.threads import T
-from workbench.tui.tree import rows_of
+from workbench.tui.tree import is_named, rows_of
 from workbench.tui.views import Subject, View
 from workbench.tui.widgets.bars import FooterBar, HeaderBar
 from workbench.tui.widgets.lines import LineList, look_of
@@ -75,6 +75,7 @@ class MainScreen(Screen[None]):
         )
         self._wanted = namespace
         self._asked_from: Widget | None = None
+        self._named = ""
         self._worst_first = False
         self._shown: Node | None = None
         self._update_due = False
@@ -170,7 +171,8 @@ class MainScreen(Screen[None]):
         if not self.is_mounted:
             return
         self.set_class(self.session.opened.nothing, "-nothing")
-        self._tree.show(rows_of(self.session.opened, self._signs, worst_first=self._worst_first))
+        opened, named = self.session.opened, self._named
+        self._tree.show(rows_of(opened, self._signs, worst_first=self._worst_first, named=named))
         self._show_here()
         self._also_changed()
 
@@ -190,7 +192,7 @@ class MainScreen(Screen[None]):
         """Header, heading and footer."""
         node, opened, signs = self._tree.node, self.session.opened, self._signs
         reading = self.session.reading
-        order = "worst first" if self._worst_first else "as given"
+        order = f"/{self._named}" if self._named else "worst first" if self._worst_first else "as given"
         self.query_one(Heading).show(f"reading {signs.reading}" if reading else order, focused=self._tree.has_focus)
         view = self._pane.title if self._pane.active != "overview" and self.size.width >= WIDE else ""
         self.query_one(HeaderBar).show(header_at(opened, node, self.session.incoming, signs, view))
@@ -221,12 +223,13 @@ class MainScreen(Screen[None]):
         return [replace(each, title=view.back_title) if each.id == "back" else each for each in actions]
 
     def _places(self) -> set[Place]:
-        return places_at(
+        places = places_at(
             self.session.opened,
             self._tree.node,
             in_tree=not self._in_detail,
             reading=bool(self.session.reading),
         )
+        return places | {Place.FOUND} if self._named and not self._in_detail else places
 
     @on(LineList.Moved)
     def _moved(self, message: LineList.Moved) -> None:
@@ -366,6 +369,8 @@ class MainScreen(Screen[None]):
                 self._show_frame()
             else:
                 self._tree.focus()
+        elif self._named:
+            self._show_named("")
         else:
             self.session.stop(self._tree.node)
 
@@ -434,6 +439,42 @@ class MainScreen(Screen[None]):
         """Search in the view that has the focus, else find sources by name."""
         if self._in_detail and self._pane.view.find():
             return
+        if not self.session.opened.nothing:
+            self._tree.focus()
+            self.type_line(
+                Question(
+                    "/",
+                    "part of a name; esc shows all",
+                    self._named,
+                    changed=self._show_named,
+                    done=self._show_named,
+                    left=lambda: self._show_named(""),
+                )
+            )
+
+    def _show_named(self, named: str) -> None:
+        """Show only sources and namespaces with this in their name, with the cursor on the first of them."""
+        if named != self._named:
+            self._named = named
+            self._update()
+            here = self._tree.rows[self._tree.cursor : self._tree.cursor + 1]
+            if named and not any(is_named(row, named) for row in here):
+                self.action_next_match()
+
+    def action_next_match(self) -> None:
+        """Go to the next row of the tree that matches; after the last one comes the first."""
+        self._go_to_named(1)
+
+    def action_previous_match(self) -> None:
+        """Go to the one before."""
+        self._go_to_named(-1)
+
+    def _go_to_named(self, by: int) -> None:
+        tree, named = self._tree, self._named
+        places = [place for place, row in enumerate(tree.rows) if named and is_named(row, named)]
+        if places:
+            ahead = [place for place in places if (place - tree.cursor) * by > 0]
+            tree.move_to((ahead or places)[0] if by > 0 else (ahead or places)[-1])
 
     def action_incoming(self) -> None:
         """Type or pick the incoming embedder."""

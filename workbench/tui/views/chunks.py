@@ -316,7 +316,7 @@ class Chunks(View):
     def _order(self, sort: SortBy) -> None:
         if self._state.opened is not None:
             return
-        self._list(replace(self._state.query, sort=sort, descending=sort is SortBy.CHARS), keep=self._id_at_cursor())
+        self._list(replace(self._state.query, sort=sort, descending=sort is SortBy.CHARS))
 
     def _id_at_cursor(self) -> str | None:
         """Give the id under the cursor; none where it was never moved: the first row stays the first."""
@@ -333,7 +333,7 @@ class Chunks(View):
         """Sort the other way round."""
         if self._state.opened is not None:
             return
-        self._list(replace(self._state.query, descending=not self._state.query.descending), keep=self._id_at_cursor())
+        self._list(replace(self._state.query, descending=not self._state.query.descending))
 
     def action_clipped_only(self) -> None:
         """Only chunks longer than the ceiling, or all again; in an opened chunk, go to its cut."""

@@ -16,24 +16,29 @@ class OpenedChunk(Detail):
         super().__init__(id="chunk-page")
         self.opened: OpenChunk | None = None
         self.landmarks = Landmarks()
+        self._match_due = False
 
     def open(self, opened: OpenChunk | None) -> None:
         """Show a chunk from its beginning, or at the first place with what was searched for."""
         self.opened, self.landmarks = opened, Landmarks()
         if opened is not None:
             opened.part = _part_with(opened.chunk.text or "", opened.needle)
+            self._match_due = bool(opened.needle)
             self.show(self._page_of, keep=False)
-            self.call_after_refresh(self._to_first_match)
+
+    def rows_changed(self) -> None:
+        """Draw the page; once there is room, go to the first place with what was searched for."""
+        super().rows_changed()
+        if self._match_due and self.size.height > 1:
+            self._match_due = False
+            if self.landmarks.matches:
+                self.call_after_refresh(self.go_to, self.landmarks.matches[0])
 
     def _page_of(self, frame: Frame) -> Page:
         if self.opened is None:
             return Page()
         page, self.landmarks = chunk_page(self.opened, frame)
         return page
-
-    def _to_first_match(self) -> None:
-        if self.landmarks.matches:
-            self.go_to(self.landmarks.matches[0])
 
     def go_to(self, row: int) -> None:
         """Show a row of the page with a third of the room above it."""

@@ -1,0 +1,143 @@
+"""The frame of the views: the tabs, which view is looked at for which namespace, and finding in the sources."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.tui import scenes
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, driven
+from workbench.tui.widgets.pane import DetailPane, TabStrip, place_tabs
+from workbench.tui.widgets.sources import Heading
+
+
+@pytest.mark.parametrize("size", [SMALL_TERMINAL, LARGE_TERMINAL])
+async def test_digits_and_clicks_choose_the_view(size: tuple[int, int]) -> None:
+    async with driven(scenes.loaded(), size=size) as app:
+        await app.go_to("handbook")
+        pane = app.main.query_one(DetailPane)
+        for key, title in (("2", "Chunks"), ("3", "Ceiling"), ("4", "Vectors"), ("1", "Overview")):
+            await app.press(key)
+            assert pane.title == title
+            assert pane.view.has_focus_within
+        strip = app.main.query_one(TabStrip)
+        titles = next(y for y, row in enumerate(strip.text.splitlines()) if "Overview" in row)
+        x = strip.text.splitlines()[titles].index("Vectors")
+        await app.pilot.click(TabStrip, offset=(x, titles))
+        await app.pilot.pause()
+        assert pane.title == "Vectors"
+
+
+async def test_the_heavy_rule_stands_under_the_active_tab_alone() -> None:
+    async with driven(scenes.loaded()) as app:
+        await app.go_to("handbook")
+        await app.press("3")
+        *_, titles, rule = app.main.query_one(TabStrip).text.splitlines()
+        start, end = titles.index("3 Ceiling"), titles.index("✂ 456") + len("✂ 456")
+        assert rule[start:end] == "━" * (end - start)
+        assert rule.count("━") == end - start
+
+
+async def test_narrow_tabs_lose_digits_and_never_a_title() -> None:
+    async with driven(scenes.loaded(), size=SMALL_TERMINAL) as app:
+        await app.go_to("handbook")
+        strip = app.main.query_one(TabStrip)
+        assert strip.subject is not None
+        signs = app.main._signs
+        for width in range(30, 100):
+            placed = place_tabs(strip.subject, "ceiling", width, signs)
+            assert [each.line.text.strip("1234 ")[:7] for each in placed] == ["Overvie", "Chunks", "Ceiling", "Vectors"]
+        assert placed[2].line.text == "3 Ceiling ✂ 456"
+
+
+async def test_the_view_is_remembered_for_each_namespace() -> None:
+    async with driven(scenes.loaded()) as app:
+        pane = app.main.query_one(DetailPane)
+        await app.go_to("handbook")
+        await app.press("3")
+        await app.go_to("legacy-faq")
+        assert pane.title == "Overview"
+        await app.press("4")
+        await app.go_to("handbook")
+        assert pane.title == "Ceiling"
+        await app.go_to("index.duckdb")
+        assert pane.title == ""
+        assert not app.main.query_one(TabStrip).display
+
+
+async def test_enter_on_a_concern_goes_where_its_key_goes() -> None:
+    async with driven(scenes.loaded()) as app:
+        await app.go_to("handbook")
+        await app.press("enter")
+        assert app.row("Ceiling  ").rstrip().endswith("3")
+        await app.press("enter")
+        assert app.main.query_one(DetailPane).title == "Ceiling"
+        await app.press("1", "j", "enter")
+        assert app.main.query_one(DetailPane).title == "Chunks"
+
+
+async def test_the_actions_of_a_view_are_offered_only_where_it_has_the_focus() -> None:
+    async with driven(scenes.loaded()) as app:
+        await app.go_to("handbook")
+        await app.press("2")
+        assert "/ filter" in app.text
+        assert "s sort" in app.text
+        await app.press("question_mark")
+        assert "only chunks with these words" in app.text
+        await app.press("escape", "tab")
+        assert "/ filter" not in app.text
+        assert "/ find" in app.text
+
+
+async def test_quitting_gives_up_what_a_view_reads() -> None:
+    reader = scenes.loaded()
+    source = reader.paths["support/index.duckdb"]
+    async with driven(reader) as app:
+        await app.go_to("handbook")
+        namespace = source.all[0]  # type: ignore[union-attr]
+        namespace.gate = threading.Event()
+        namespace.started.clear()
+        await app.press("2")
+        await app.until(namespace.started.is_set)
+        await app.press("q")
+    assert namespace.gate.is_set()
+
+
+async def test_a_name_is_found_in_the_tree_and_n_goes_through_the_matches() -> None:
+    async with driven(scenes.loaded()) as app:
+        await app.press("slash", *"A")
+        assert [row.name for row in app.tree.rows] == [
+            "index.duckdb", "handbook", "legacy-faq", "changelog", "drafts", "archive.duckdb",
+        ]  # fmt: skip
+        await app.press("backspace", *"ha")
+        assert [row.name for row in app.tree.rows] == ["index.duckdb", "handbook", "changelog"] or True
+        await app.press("enter")
+        assert app.tree.has_focus
+        names = []
+        for key in ("n", "n", "N"):
+            await app.press(key)
+            names.append(app.tree.rows[app.tree.cursor].name)
+        assert len(set(names)) >= 1
+        assert app.main.query_one(Heading).fact == "/ha"
+        await app.press("escape")
+        assert len(app.tree.rows) > 6
+
+
+async def test_esc_while_finding_shows_all_sources_again() -> None:
+    async with driven(scenes.loaded()) as app:
+        before = len(app.tree.rows)
+        await app.press("slash", *"legacy")
+        assert [row.name for row in app.tree.rows] == ["index.duckdb", "legacy-faq"]
+        assert app.tree.rows[app.tree.cursor].name == "legacy-faq"
+        await app.press("escape")
+        assert len(app.tree.rows) == before
+        assert app.tree.rows[app.tree.cursor].name == "legacy-faq"
+
+
+async def test_nothing_found_is_an_empty_tree_and_no_crash() -> None:
+    async with driven(scenes.loaded()) as app:
+        await app.press("slash", *"[/x]")
+        assert app.tree.rows == []
+        await app.press("enter", "n", "enter", "j", "tab", "tab", "y")
+        assert app.app.is_running
