@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -93,3 +94,48 @@ def test_ci_runs_the_readme_line_and_every_check() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     for step in ("README.md", "ruff format --check", "ruff check", "mypy", "lint-imports"):
         assert step in script
+
+
+def test_the_readme_example_runs_twice_in_one_folder(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```", readme, flags=re.MULTILINE | re.DOTALL)
+    shutil.copy(ROOT / "sample_data" / "index.duckdb", tmp_path / "index.duckdb")
+    (tmp_path / "example.py").write_text(example, encoding="utf-8")
+    said = [
+        subprocess.run(
+            [sys.executable, "example.py"],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        ).stdout
+        for _ in range(2)
+    ]
+    assert said[0] == said[1]
+    assert "handbook" in said[0]
+    assert said[0].endswith("model my-embedder@2 another@2\n")
+    (tmp_path / "index.duckdb").unlink()
+    missing = subprocess.run(
+        [sys.executable, "example.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert "index.duckdb" in missing.stdout
+
+
+def test_what_the_readme_calls_a_verdict_is_what_the_program_says() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"^\$ workbench (check sample_data/.*)\n((?:.*\n)*?)```", readme, flags=re.MULTILINE)
+    assert shown is not None
+    ended = subprocess.run(
+        [sys.executable, "-m", "workbench", *shown[1].split()],
+        capture_output=True,
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    assert ended.stdout.decode("utf-8") == shown[2]

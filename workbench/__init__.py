@@ -16,6 +16,8 @@ _HOMES = {
     "EmbeddingSummary": "workbench.core.summary",
     "Entry": "workbench.index.store",
     "Fingerprint": "workbench.core.fingerprint",
+    "Problem": "workbench.index.problems",
+    "SourceError": "workbench.index.problems",
     "VectorStore": "workbench.index.store",
     "fingerprint_conflict": "workbench.core.fingerprint",
     "fingerprint_text": "workbench.core.fingerprint",
@@ -86,6 +88,8 @@ if TYPE_CHECKING:
         summarize_vector as summarize_vector,
     )
     from workbench.embedders.models import resolve_index_ceiling as resolve_index_ceiling
+    from workbench.index.problems import Problem as Problem
+    from workbench.index.problems import SourceError as SourceError
     from workbench.index.store import Entry as Entry
     from workbench.index.store import VectorStore as VectorStore
     from workbench.sources import open_source as open_source
