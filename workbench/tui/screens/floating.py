@@ -29,6 +29,11 @@ class Floating(ModalScreen[T]):
         self._behind_since = 0.0
         self._dimmed: dict[tuple[Style | None, Color], Style] = {}
 
+    def behind_changed(self) -> None:
+        """Dim anew what lies behind, now: it was drawn anew."""
+        self._behind_since = 0.0
+        self.refresh()
+
     def render_line(self, y: int) -> Strip:
         """Give a row of what lies behind, dimmed."""
         now = time.monotonic()

@@ -148,8 +148,11 @@ class IncomingScreen(Floating[None]):
     # --- holding -----------------------------------------------------------------------------------------------
 
     def session_changed(self) -> None:
-        """Take in that something was read meanwhile, or closed."""
-        if self.is_mounted and not self._holding:
+        """Take in that what is behind was drawn anew: something was read meanwhile, or every verdict is another one."""
+        if not self.is_mounted:
+            return
+        self.behind_changed()
+        if not self._holding:
             self._look_again()
 
     def _hold(self, text: str) -> None:
