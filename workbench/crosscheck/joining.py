@@ -1,0 +1,186 @@
+"""A recording joined with indexes: each retrieved id to its chunk, what of it was read, and in which space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from workbench.core.fingerprint import fingerprint_conflict
+from workbench.core.text import utf16_length
+from workbench.crosscheck.indexed import IndexedNamespace, LookUps, named
+from workbench.crosscheck.spaces import WrongSpace, wrong_space
+from workbench.embedders.models import resolve_index_ceiling
+
+if TYPE_CHECKING:
+    from workbench.index.job import Job
+    from workbench.index.model import Chunk
+    from workbench.recordings.model import Candidate, IndexReport, RecordedError, Retrieval
+
+_TRIED_IDS = 5  # of a retrieval that names no namespace, looked for in each
+
+
+class Recorded(Protocol):
+    """What of a recording is joined; an open ``Recording`` and a ``Reading`` both have it."""
+
+    @property
+    def retrievals(self) -> tuple[Retrieval, ...]:
+        """Its searches."""
+        ...
+
+    @property
+    def errors(self) -> tuple[RecordedError, ...]:
+        """Its errors."""
+        ...
+
+    @property
+    def reports(self) -> tuple[IndexReport, ...]:
+        """Reports of indexing runs that stand in it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedChunk:
+    """The chunk behind a retrieved id.
+
+    Attributes:
+        source: the index that holds it; None when an indexing report inside the recording speaks of it.
+        namespace: where it is.
+        chars: its length in UTF-16 code units; None where no text is stored.
+        lost: how many of them the embedder never read; None when that is not known.
+        ceiling: how many it reads; None when that is not known.
+        clipped: whether it is longer than what is read.
+        changed: the text that was retrieved is not what the index holds now; None when one of them is not at hand.
+    """
+
+    source: str | None
+    namespace: str | None
+    chars: int | None
+    lost: int | None
+    ceiling: int | None = None
+    clipped: bool = False
+    changed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedRetrieval:
+    """One retrieval with what the indexes know of it.
+
+    Attributes:
+        retrieval: as recorded.
+        namespace: where it searched, as far as an opened index has it.
+        searched: the recording does not name that namespace (or no index has it): the ids were looked for.
+        chunks: one for each candidate, None where no index has it.
+        space: the wrong space that it was scored in, None when nothing speaks against it.
+    """
+
+    retrieval: Retrieval
+    namespace: IndexedNamespace | None
+    searched: bool
+    chunks: tuple[JoinedChunk | None, ...]
+    space: WrongSpace | None
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Everything that was joined; ``not_looked_up`` counts ids beyond the most that are looked up."""
+
+    retrievals: tuple[JoinedRetrieval, ...]
+    reports: tuple[IndexReport, ...]
+    errors: tuple[RecordedError, ...]
+    not_looked_up: int = 0
+
+
+def join(recorded: Recorded, indexes: Sequence[IndexedNamespace] = (), job: Job | None = None) -> Joined:
+    """Join a recording with the namespaces of opened indexes, none of which need to be there.
+
+    Raises SourceError when an index cannot be read, Cancelled when the job was given up.
+    """
+    look_ups = LookUps(job)
+    retrievals = []
+    for retrieval in recorded.retrievals:
+        if job is not None:
+            job.checkpoint()
+        retrievals.append(_joined(retrieval, recorded.reports, indexes, look_ups))
+    return Joined(tuple(retrievals), recorded.reports, recorded.errors, look_ups.left_out)
+
+
+def _joined(
+    retrieval: Retrieval, reports: Sequence[IndexReport], indexes: Sequence[IndexedNamespace], look_ups: LookUps
+) -> JoinedRetrieval:
+    candidates = retrieval.candidates or ()
+    namespace, searched = _namespace(retrieval, indexes, look_ups)
+    found: list[Chunk | None] = [
+        None if namespace is None or each.id is None else look_ups.chunk(namespace, each.id) for each in candidates
+    ]
+    chunks: list[JoinedChunk | None] = []
+    for candidate, chunk in zip(candidates, found, strict=True):
+        if chunk is not None and namespace is not None:
+            chunks.append(_of_index(candidate, chunk, namespace))
+        else:
+            chunks.append(_of_report(candidate, retrieval, reports))
+    return JoinedRetrieval(retrieval, namespace, searched, tuple(chunks), wrong_space(retrieval, namespace, found))
+
+
+def _namespace(
+    retrieval: Retrieval, indexes: Sequence[IndexedNamespace], look_ups: LookUps
+) -> tuple[IndexedNamespace | None, bool]:
+    """Find where a retrieval searched: by its name, else where its ids are.
+
+    Of several that could be it, the one with most of the ids wins, then the one whose embedder fits the query.
+    """
+    known = named(indexes, retrieval.namespace)
+    if len(known) == 1:
+        return known[0], False
+    ids = [each.id for each in retrieval.candidates or () if each.id is not None][:_TRIED_IDS]
+    best: IndexedNamespace | None = known[0] if known else None
+    best_mark = (0, False)
+    for namespace in known or indexes:
+        held = sum(look_ups.chunk(namespace, id) is not None for id in ids)
+        mark = (held, _fits(retrieval, namespace))
+        if held and mark > best_mark:
+            best, best_mark = namespace, mark
+    return best, best is not None and not known
+
+
+def _fits(retrieval: Retrieval, namespace: IndexedNamespace) -> bool:
+    if retrieval.fingerprint is None or namespace.fingerprint is None:
+        return False
+    return fingerprint_conflict(namespace.fingerprint, retrieval.fingerprint) is None
+
+
+def _of_index(candidate: Candidate, chunk: Chunk, namespace: IndexedNamespace) -> JoinedChunk:
+    ceiling = namespace.ceiling.chars
+    lost = None if chunk.chars is None else max(0, chunk.chars - ceiling)
+    changed = None if candidate.text is None or chunk.text is None else candidate.text != chunk.text
+    return JoinedChunk(namespace.source, namespace.name, chunk.chars, lost, ceiling, bool(lost), changed)
+
+
+def _of_report(candidate: Candidate, retrieval: Retrieval, reports: Sequence[IndexReport]) -> JoinedChunk | None:
+    """Find a chunk among those that an indexing report inside the recording lists as clipped.
+
+    Where neither index nor report has it, the recorded text itself can be held against the model table.
+    """
+    for report in reports:
+        if report.namespace is not None and retrieval.namespace not in (None, report.namespace):
+            continue
+        for clipped in report.clipped:
+            if candidate.id is not None and clipped.id == candidate.id:
+                ceiling = ceiling_of(report)
+                lost = None if clipped.chars is None or ceiling is None else max(0, clipped.chars - ceiling)
+                return JoinedChunk(None, report.namespace, clipped.chars, lost, ceiling, clipped=True)
+    listed = resolve_index_ceiling(None, None, retrieval.fingerprint)
+    if candidate.text is None or listed.source != "registry":
+        return None
+    chars = utf16_length(candidate.text)
+    if chars <= listed.chars:
+        return None
+    return JoinedChunk(None, retrieval.namespace, chars, chars - listed.chars, listed.chars, clipped=True)
+
+
+def ceiling_of(report: IndexReport) -> int | None:
+    """Give the ceiling of an indexing report: its own, else the model table's, where that knows the embedder."""
+    if report.ceiling is not None:
+        return report.ceiling
+    listed = resolve_index_ceiling(None, None, report.fingerprint)
+    return listed.chars if listed.source == "registry" else None
