@@ -16,7 +16,7 @@ from workbench.core.text import utf16_split
 from workbench.index.model import FingerprintCount
 from workbench.tui.clipping import clipping_of
 from workbench.tui.draw import Ground, Tone
-from workbench.tui.pages.ceiling import Room, Standing, ceiling_page
+from workbench.tui.pages.ceiling import OpenedText, Room, Standing, ceiling_page
 from workbench.tui.pages.parts import Frame
 from workbench.tui.signs import UNICODE
 from workbench.tui.views.ceiling import Ceiling, ceiling_of_typed
@@ -246,6 +246,14 @@ class TestOpenedChunk:
             await driver.press("escape")
             assert driver.tree.has_focus
 
+    async def test_a_ceiling_beyond_the_opened_chunk_leads_back_to_the_page(self) -> None:
+        async with driven(only(clipped_scene.handbook())) as driver:
+            canvas = await opened(driver)
+            await driver.press("enter", "e", *"8000", "enter")
+            assert "✓ every chunk would be read to its end" in canvas.text
+            await driver.press("escape")
+            assert driver.tree.has_focus
+
     async def test_scrolling_down_and_up_again_passes_the_cut(self) -> None:
         async with driven(only(clipped_scene.handbook()), size=SMALL_TERMINAL) as driver:
             canvas = await opened(driver)
@@ -357,6 +365,18 @@ class TestPage:
                 signs = {drawn.page.lines[row].text[at] for row in rows}
                 assert signs - set(f"{ceiling:,}") == set("│┴┼"), (width, ceiling)
                 assert all(line.cells <= width for line in drawn.page.lines)
+
+    @pytest.mark.parametrize("width", range(20, 60, 3))
+    def test_a_narrow_page_keeps_to_its_width(self, width: int) -> None:
+        lengths = clipped_scene.handbook().lengths()
+        assert lengths is not None
+        clipping = clipping_of(lengths, ChunkCeiling(2_000, "default"), 512)
+        opened = OpenedText("guide/refunds.md#4", text_of(7_420))
+        for height in (1, 5, 12, 30):
+            for whole in (False, True):
+                standing = Standing(1_990, opened=opened, whole=whole)
+                drawn = ceiling_page(clipping, standing, Frame(width, height, UNICODE, True))
+                assert max(line.cells for line in drawn.page.lines) <= width
 
     @pytest.mark.parametrize("height", range(6, 60))
     def test_the_page_never_needs_more_rows_than_there_are(self, height: int) -> None:

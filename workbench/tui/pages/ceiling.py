@@ -286,15 +286,9 @@ def _text(drawn: Drawn, chunk: ClippedChunk, at: Standing, frame: Frame, height:
     fact = Line().add(number(chunk.chars)).add(" chars, ", Tone.MUTED)
     fact.add(number(chunk.lost), Tone.ERROR, bold=True).add(" never read", Tone.ERROR)
     room = frame.width - fact.cells - 4
-    page.add(
-        titled_rule(
-            clip_middle(chunk.id, max(4, room), signs.more),
-            frame.width,
-            signs.rule,
-            fact=fact,
-            focused=frame.focused and at.whole,
-        )
-    )
+    focused = frame.focused and at.whole
+    title = clip_middle(chunk.id, max(4, room), signs.more)
+    page.add(titled_rule(title, frame.width, signs.rule, fact=fact, focused=focused).cut(frame.width, signs.more))
     begin = len(page.lines)
     opened = at.opened if at.opened is not None and at.opened.id == chunk.id else None
     if opened is None or opened.text is None:

@@ -182,22 +182,18 @@ class Ceiling(View):
     def set_ceiling(self, chars: int) -> None:
         """Look at another ceiling: everything is answered anew and nothing is written anywhere."""
         place = self._place
-        if place.standing is None or chars == place.standing.ceiling:
+        if place.clipping is None or place.standing is None or chars == place.standing.ceiling:
             return
         began = perf_counter()
-        place.standing = replace(place.standing, ceiling=chars, cursor=self._cursor_kept(chars), text_top=None)
+        longer = len(place.clipping.at(chars).chunks)
+        # Chunks leave the list at its end, so that the cursor stays on its own as long as that is clipped.
+        cursor = min(place.standing.cursor, max(0, longer - 1))
+        whole = place.standing.whole and longer > 0
+        place.standing = replace(place.standing, ceiling=chars, cursor=cursor, whole=whole, text_top=None)
         self.canvas.repaint()
         took = round(1000 * (perf_counter() - began))
         self.desk.say(f"re-answered in {took} ms" if took else "re-answered in under 1 ms")
         self._fetch_soon()
-
-    def _cursor_kept(self, chars: int) -> int:
-        """Keep the cursor on its chunk, which is longer than the new ceiling or else no longer in the list."""
-        place = self._place
-        if place.clipping is None or place.standing is None:
-            return 0
-        longer = place.clipping.at(chars).chunks
-        return min(place.standing.cursor, max(0, len(longer) - 1))
 
     def _move(self, finely: bool, sign: int) -> None:
         scale = self._scale
@@ -382,7 +378,7 @@ class Ceiling(View):
             return
         text = opened.text if opened is not None else None
         read, lost = utf16_split(text or "", standing.ceiling)
-        texts = {"l": (lost, "what was never read"), "r": (read, "what was read"), "t": (read + lost, "the text")}
+        texts = {"l": (lost, "the lost text"), "r": (read, "the read text"), "t": (read + lost, "the text")}
         texts["i"] = (here.id, "the id")
         choices = [
             Choice("l", "never read", f"{number(here.lost)} characters"),

@@ -10,7 +10,7 @@ def _action(id: str, keys: str, shown: str, title: str, help: str, *, in_footer:
 
 
 MOVES = (
-    _action("lower", "minus", "- +", "ceiling", "lower the ceiling, only in this view: what if it were less"),
+    _action("lower", "minus", "- +", "ceiling", "lower the ceiling, only in this view"),
     _action("raise", "plus", "+", "raise", "raise the ceiling, only in this view", in_footer=False),
     _action("lower_finely", "underscore", "_", "finely", "lower the ceiling by a tenth of a step", in_footer=False),
     _action("raise_finely", "equals_sign", "=", "finely", "raise the ceiling by a tenth of a step", in_footer=False),
@@ -23,5 +23,5 @@ PREVIOUS = _action(
     "previous_chunk", "left_square_bracket", "[ ]", "chunk", "open the clipped chunk before, or the next"
 )
 NEXT = _action("next_chunk", "right_square_bracket", "]", "next chunk", "open the next clipped chunk", in_footer=False)
-YANK = _action("yank", "y", "y", "copy", "copy what was never read, what was, the whole text, or the id")
+YANK = _action("yank", "y", "y", "copy", "copy what was never read, the text, or the id")
 AGAIN = _action("open_text", "enter", "enter", "read again", "read the lengths again")
