@@ -3,8 +3,9 @@
     python -m tests.bench.heartbeat LOG PATH...     the program over PATH
     python -m tests.bench.heartbeat LOG             nothing but the beat: how late this machine makes anybody
 
-Lines of LOG: ``late BEGIN END CPU`` (seconds of the monotonic clock; CPU seconds of the loop's own thread in between),
-``busy`` and ``quiet`` with the time from which on something was, or nothing more is, being read.
+Lines of LOG: ``late BEGIN END CPU WAITED`` (seconds of the monotonic clock; seconds in between that the loop's own
+thread ran, and that it could have run but had no core, which only Linux tells), ``busy`` and ``quiet`` with the time
+from which on something was, or nothing more is, being read.
 """
 
 from __future__ import annotations
@@ -32,15 +33,16 @@ class Heart:
     def __init__(self, log: TextIO, app: WorkbenchApp | None = None) -> None:
         self._log = log
         self._app = app
-        self._last, self._cpu = time.monotonic(), time.thread_time()
+        self._last, self._cpu, self._waited = time.monotonic(), *core_seconds()
         self._beats = 0
         self._quiet: bool | None = None
 
     def beat(self) -> None:
         """One beat; asks for the next."""
-        now, cpu = time.monotonic(), time.thread_time()
+        now = time.monotonic()
+        cpu, waited = core_seconds()
         if now - self._last - BEAT_SECONDS > _WORTH_A_LINE:
-            self._log.write(f"late {self._last} {now} {cpu - self._cpu}\n")
+            self._log.write(f"late {self._last} {now} {cpu - self._cpu} {waited - self._waited}\n")
         self._beats += 1
         if self._app is not None and self._beats % _LOOK_EVERY == 0:
             screen = self._app.screen_stack[0]
@@ -48,8 +50,18 @@ class Heart:
             if quiet is not self._quiet:
                 self._quiet = quiet
                 self._log.write(f"{'quiet' if quiet else 'busy'} {now}\n")
-        self._last, self._cpu = time.monotonic(), time.thread_time()
+        self._last, self._cpu, self._waited = time.monotonic(), *core_seconds()
         asyncio.get_running_loop().call_later(BEAT_SECONDS, self.beat)
+
+
+def core_seconds() -> tuple[float, float]:
+    """Give how long this thread has run so far, and how long it waited for a core although it could have run."""
+    try:
+        with open("/proc/thread-self/schedstat", "rb", buffering=0) as file:
+            ran, waited, _ = file.read().split()
+    except (OSError, ValueError):
+        return time.thread_time(), 0.0
+    return int(ran) / 1e9, int(waited) / 1e9
 
 
 def main() -> int:
