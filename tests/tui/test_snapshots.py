@@ -13,6 +13,8 @@ from textual.pilot import Pilot
 from tests.tui import scenes
 from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL
 from tests.tui.fakes import FakeNamespace, FakeReader, FakeSource
+from workbench.core.fingerprint import Fingerprint
+from workbench.index.model import FingerprintCount
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.sources import SourcesTree
@@ -188,14 +190,48 @@ class TestFloating:
         assert picture(scenes.loaded(), size, "question_mark")
 
     @SIZES
-    def test_the_incoming_embedder_while_typing(self, picture: Compare, size: tuple[int, int]) -> None:
-        """Its verdict on every namespace, live."""
-        assert picture(scenes.loaded(), size, "i", *"ada@384")
-
-    @SIZES
     def test_a_path_that_is_not_there(self, picture: Compare, size: tuple[int, int]) -> None:
         """Said while typing."""
         assert picture(FakeReader({}), size, "o", *"nowhere")
+
+
+class TestIncoming:
+    """The incoming embedder, while it is typed."""
+
+    @SIZES
+    @pytest.mark.parametrize(
+        "text",
+        ["", "3-lar", "text-embedding-ada-002@1536", "text-embedding-3-large@3072", "@1536", "3-small@1536"],
+        ids=["nothing", "part", "model", "dimensions", "anonymous", "same-model-other-spelling"],
+    )
+    def test_typed(self, picture: Compare, size: tuple[int, int], text: str) -> None:
+        """The verdict, both fingerprints part by part, why, the ways out, and what it does to every namespace."""
+        assert picture(scenes.loaded(), size, "i", *text, on="handbook")
+
+    @SIZES
+    def test_picked(self, picture: Compare, size: tuple[int, int]) -> None:
+        """The row under the cursor stands in the line and is judged; each other one has its verdict."""
+        assert picture(scenes.loaded(), size, "i", *"3-small", "down", on="handbook")
+
+    @SIZES
+    def test_of_all_widths(self, picture: Compare, size: tuple[int, int]) -> None:
+        """CJK, emoji and combining marks: models and numbers stand in their columns all the same."""
+        named = (("日本語のマニュアル", "文書/埋め込み"), ("emoji 👩\u200d🔬 lab", "labo-é"), ("plain", "x" * 70))
+        spaces = tuple(
+            FakeNamespace(name, recorded=Fingerprint(model, 4), counts=(FingerprintCount(f"{model}@4", 2),))
+            for name, model in named
+        )
+        reader = FakeReader({"文書.duckdb": FakeSource("文書.duckdb", spaces)})
+        assert picture(reader, size, "i", *"@4", on="plain")
+
+    @pytest.mark.parametrize("theme", ["workbench-light", "ansi-dark", "textual-light"])
+    def test_themes(self, picture: Compare, theme: str) -> None:
+        """What is behind is dimmed, and the banner legible."""
+        assert picture(scenes.loaded(), LARGE_TERMINAL, "i", *"x@1536", on="handbook", theme=theme)
+
+    def test_ascii(self, picture: Compare) -> None:
+        """Seven-bit signs keep their columns."""
+        assert picture(scenes.loaded(), SMALL_TERMINAL, "i", *"x@1536", on="handbook", ascii_only=True)
 
 
 def test_pictures_are_named_svg() -> None:
