@@ -169,6 +169,11 @@ class FileDocument:
             return False
         return (found.st_dev, found.st_ino) == (self._file.stamp.device, self._file.stamp.inode)
 
+    @property
+    def text_size(self) -> int:
+        """Bytes of the file, or of what was unpacked from it."""
+        return self.size if self._file.is_unpacked else self.file_size
+
     def close(self) -> None:
         """Let go of the file."""
         self._far.close()

@@ -108,6 +108,11 @@ class TextFile:
         )
 
     @property
+    def is_unpacked(self) -> bool:
+        """Whether the text is another one than the file's own bytes."""
+        return self._text != self._source
+
+    @property
     def descriptor(self) -> int:
         """The descriptor of the text, for whoever hands it to another process."""
         return self._text

@@ -1,0 +1,220 @@
+"""The slim copy of a recording: vectors as their shape, all other bytes as they were, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import IO
+
+from workbench.recordings.document import FileDocument
+from workbench.recordings.model import Note
+from workbench.recordings.pieces import Kind, Piece, pieces_of
+from workbench.recordings.slim import Options, Slimmed, slimmed
+from workbench.recordings.spans import oddities
+
+_MOST_NOTES = 200
+
+
+class SameFile(Exception):
+    """The copy was to be written over the recording itself."""
+
+
+class CannotWrite(Exception):
+    """The copy could not be written; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What became of a recording.
+
+    Attributes:
+        path: the recording, as given.
+        form: ``json``, ``jsonl`` or ``concatenated``.
+        bytes_before: of the text (that of a compressed file is what it unpacks to).
+        bytes_after: of the copy.
+        by_rule: how many vectors each rule replaced, the seed's rules first.
+        unsummarised_likely: how many more the wide rules would replace.
+        masked: how many strings had a secret masked.
+        notes: what is odd or damaged.
+    """
+
+    path: str
+    form: str
+    bytes_before: int
+    bytes_after: int
+    by_rule: dict[str, int]
+    unsummarised_likely: int
+    masked: int
+    notes: tuple[Note, ...]
+
+    @property
+    def vectors(self) -> int:
+        """How many vectors were replaced."""
+        return sum(self.by_rule.values())
+
+    @property
+    def left_out(self) -> bool:
+        """Whether damaged parts are not in the copy."""
+        return any(note.left_out for note in self.notes)
+
+
+@dataclass(slots=True)
+class _Totals:
+    by_rule: Counter[str] = field(default_factory=Counter)
+    likely: int = 0
+    masked: int = 0
+    odd: Counter[str] = field(default_factory=Counter)
+
+    def add(self, one: Slimmed) -> None:
+        self.by_rule.update(one.by_rule)
+        self.likely += one.likely
+        self.masked += one.masked
+
+
+def summarize_file(
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    options: Options | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Summary:
+    """Write the slim copy of a recording to ``out``, which is replaced at once when the copy is whole.
+
+    Raises RecordingError when the recording cannot be read as JSON, JSON Lines or JSON values one after another,
+    SameFile when ``out`` is the recording itself by whatever name, and CannotWrite; ``out`` is then as it was.
+    """
+    document = FileDocument(path)
+    try:
+        if document.is_same_file(out):
+            raise SameFile
+        with _replacing(os.fspath(out)) as file:
+            return _write(document, file, options or Options(), on_progress)
+    finally:
+        document.close()
+
+
+def summarize_to(
+    path: str | os.PathLike[str],
+    file: IO[bytes],
+    options: Options | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Summary:
+    """Write the slim copy of a recording to an open stream. Raises RecordingError, maybe after parts were written."""
+    document = FileDocument(path)
+    try:
+        return _write(document, file, options or Options(), on_progress)
+    finally:
+        document.close()
+
+
+def _write(
+    document: FileDocument, file: IO[bytes], options: Options, on_progress: Callable[[int, int], None] | None
+) -> Summary:
+    notes: list[Note] = []
+    totals = _Totals()
+    after = 0
+    for text in _texts(document, notes, options, totals):
+        file.write(text)
+        after += len(text)
+        if on_progress is not None:
+            on_progress(after, document.size)
+    notes = [*document.notes, *notes, *_odd_notes(totals)]
+    return Summary(
+        document.name,
+        document.form,
+        document.text_size,
+        after,
+        dict(sorted(totals.by_rule.items())),
+        totals.likely,
+        totals.masked,
+        tuple(notes[:_MOST_NOTES]),
+    )
+
+
+def _texts(document: FileDocument, notes: list[Note], options: Options, totals: _Totals) -> Iterator[bytes]:
+    def prove(data: bytes) -> tuple[Slimmed, int] | None:
+        one = slimmed(data, options)
+        return None if one is None else (one, one.values)
+
+    for piece in pieces_of(document, notes, prove):
+        if piece.kind is Kind.GLUE:
+            yield piece.data
+            continue
+        one = piece.proof or _slim(piece, options, totals)
+        totals.add(one)
+        if piece.kind is Kind.MEMBERS:
+            yield one.text[1:-1]
+        elif piece.kind is Kind.LINES:
+            yield one.text[1:-1].replace(b",\n", b"\n")
+        else:
+            yield one.text
+
+
+def _slim(piece: Piece[Slimmed], options: Options, totals: _Totals) -> Slimmed:
+    one = slimmed(piece.data, options)
+    if one is None:
+        totals.odd.update(oddities(piece.data))
+        one = slimmed(piece.data, options, proven=True)
+        assert one is not None
+    return one
+
+
+def _odd_notes(totals: _Totals) -> list[Note]:
+    return [Note(f"it holds {what}, kept as they are") for what in totals.odd]
+
+
+@contextlib.contextmanager
+def _replacing(out: str) -> Iterator[IO[bytes]]:
+    """Give a file that takes the place of ``out`` when all went well, and leaves nothing behind when not."""
+    target = os.path.realpath(out)
+    folder = os.path.dirname(target)
+    try:
+        found = os.stat(target)
+        if not stat.S_ISREG(found.st_mode):
+            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
+            raise CannotWrite(f"{out} is {kind}, and is not written over; give the path of a file")
+        mode = stat.S_IMODE(found.st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    except OSError as error:
+        raise _cannot(out, error) from None
+    try:
+        descriptor, temporary = tempfile.mkstemp(
+            prefix=f".{os.path.basename(target)[:100]}.", suffix=".part", dir=folder
+        )
+    except OSError as error:
+        raise _cannot(out, error) from None
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+        os.replace(temporary, target)
+        _sync_folder(folder)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise _cannot(out, error) from None
+        raise
+
+
+def _cannot(out: str, error: OSError) -> CannotWrite:
+    return CannotWrite(f"{out} cannot be written ({error.strerror or error}); it is as it was")
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the new name last through a power cut, where the system can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
