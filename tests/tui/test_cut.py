@@ -109,6 +109,14 @@ def test_the_cut_falls_exactly_at_the_character_even_within_a_word() -> None:
     ]
 
 
+def test_offsets_are_those_of_the_text_over_line_feeds_wide_characters_and_wrapped_rows() -> None:
+    text = "one\n\ntwo\r\n😀 three four\nend " + "x" * 25
+    offsets = [row.offset for row in all_rows(CutText(text, 0, 10)) if row.kind is Kind.LOST]
+    assert [text.encode("utf-16-le")[2 * at :].decode("utf-16-le")[:4] for at in offsets] == [
+        "one\n", "\ntwo", "two\r", "😀 th", "four", "end ", "xxxx", "xxxx",
+    ]  # fmt: skip
+
+
 def test_half_a_surrogate_pair_is_no_text() -> None:
     cut = CutText("ab😀cd", 3, 40)
     assert (cut.read, cut.lost) == ("ab", "😀cd")
