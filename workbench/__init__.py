@@ -21,6 +21,7 @@ _HOMES = {
     "VectorStore": "workbench.index.store",
     "fingerprint_conflict": "workbench.core.fingerprint",
     "fingerprint_text": "workbench.core.fingerprint",
+    "open_recording": "workbench.recordings.opening",
     "open_source": "workbench.sources",
     "parse_fingerprint": "workbench.core.fingerprint",
     "resolve_chunk_ceiling": "workbench.core.ceiling",
@@ -92,4 +93,5 @@ if TYPE_CHECKING:
     from workbench.index.problems import SourceError as SourceError
     from workbench.index.store import Entry as Entry
     from workbench.index.store import VectorStore as VectorStore
+    from workbench.recordings.opening import open_recording as open_recording
     from workbench.sources import open_source as open_source
