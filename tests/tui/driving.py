@@ -49,8 +49,8 @@ class Driver:
         return next(source for source in self.sources if source.label == label)
 
     async def until(self, true: Callable[[], bool]) -> None:
-        """Let the app work until something holds; fails after ten seconds."""
-        for _ in range(1_000):
+        """Let the app work until something holds; fails after a minute."""
+        for _ in range(6_000):
             await self.pilot.pause()
             if true():
                 await self.pilot.pause()

@@ -2,65 +2,105 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.shared_files import SAMPLES, needs_samples
+from tests.tui.driving import Driver
+from workbench.checkup.as_json import check_as_json
 from workbench.checkup.options import CheckOptions
-from workbench.checkup.report import NamespaceReport
 from workbench.sources import check_paths
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.draw import number
 from workbench.tui.reading import FileReader
-from workbench.tui.screens.main import MainScreen
 from workbench.tui.state import Node
-from workbench.tui.widgets.detail import Detail
-from workbench.tui.widgets.pane import TabStrip
+from workbench.tui.verdicts import length_text
 
-_NUMBER = re.compile(r"\d+(?:,\d{3})*")
 _OWN = sorted((Path(__file__).resolve().parents[2] / "sample_data").glob("*.duckdb"))
+_SIZE = (120, 60)
+_FIRST_CHUNKS = 3
 
 
 async def _compare(paths: list[Path]) -> None:
-    reports = check_paths([str(path) for path in paths], CheckOptions()).sources
+    """Open everything, go to every view of every namespace, and look for the numbers of the JSON document."""
+    report = check_paths([str(path) for path in paths], CheckOptions())
+    said = json.loads(json.dumps(check_as_json(report)))
     app = WorkbenchApp([str(path) for path in paths], FileReader())
-    async with app.run_test(size=(120, 50)) as pilot:
-        main = app.screen
-        assert isinstance(main, MainScreen)
-        for _ in range(6_000):
-            await pilot.pause()
-            if main.settled:
-                break
-            await asyncio.sleep(0.01)
-        shown = {source.path: source for source in main.session.opened.sources.values()}
-        for report in reports:
-            source = shown[report.path]
-            assert (source.trouble is None) == report.readable
+    async with app.run_test(size=_SIZE) as pilot:
+        driver = Driver(app, pilot)
+        await driver.until_read()
+        shown = {source.path: source for source in driver.sources}
+        for document in said["sources"]:
+            source = shown[document["path"]]
+            assert (source.trouble is None) == document["readable"]
             if source.trouble is not None:
-                assert source.trouble.message == report.message
+                assert source.trouble.message == document["message"]
                 continue
-            assert [space.name for space in source.spaces] == [namespace.name for namespace in report.namespaces]
-            for place, namespace in enumerate(report.namespaces):
-                assert source.spaces[place].report == namespace
-                main.go_to(Node(source=source.key, space=place))
-                await pilot.pause()
-                on_screen = set(_NUMBER.findall(main.query_one(TabStrip).text + main.query_one(Detail).text))
-                assert _numbers(namespace) <= on_screen, namespace.name
+            assert [space.name for space in source.spaces] == [each["name"] for each in document["namespaces"]]
+            for place, namespace in enumerate(document["namespaces"]):
+                driver.main.go_to(Node(source=source.key, space=place))
+                for digit, wanted in (("1", _overview), ("3", _ceiling), ("4", _vectors)):
+                    await driver.press(digit)
+                    await driver.until_read()
+                    missing = {each for each in wanted(namespace) if not _stands(each, driver.text)}
+                    assert not missing, f"{source.label} {namespace['name']} {digit}: {missing}\n{driver.text}"
 
 
-def _numbers(report: NamespaceReport) -> set[str]:
-    """Collect the numbers that the overview must show, as people read them."""
-    wanted = {number(report.fingerprints.count)}
-    if report.ceiling.clipped is not None and report.ceiling.clipped.count:
-        wanted |= {number(report.ceiling.clipped.count), number(report.ceiling.ceiling.chars)}
-    health = report.vectors.health
-    wanted |= {number(each) for each in (health.missing, health.zero, health.non_finite, health.wrong_dims) if each}
-    if report.duplicates.duplicates.ids:
-        wanted.add(number(report.duplicates.duplicates.ids))
+def _stands(number_: str, text: str) -> bool:
+    """Whether a number stands there by itself and not as a part of another one."""
+    return re.search(rf"(?<![\d,.]){re.escape(number_)}(?![\d]|[,.]\d)", text) is not None
+
+
+Document = dict[str, Any]
+
+
+def _counts(vectors: Document) -> set[str]:
+    return {number(vectors[kind]) for kind in ("missing", "zero", "non_finite", "wrong_dims", "expired")} - {"0"}
+
+
+def _overview(said: Document) -> set[str]:
+    """Count, ceiling and what is clipped, what is unusable, what stands twice."""
+    wanted = {number(said["count"])} | _counts(said["vectors"])
+    clipped = said["clipped"]
+    if clipped is not None and clipped["count"]:
+        wanted |= {number(clipped["count"]), number(said["ceiling"]["chars"])}
+    if said["duplicates"]["ids"]:
+        wanted.add(number(said["duplicates"]["ids"]))
     return wanted
+
+
+def _ceiling(said: Document) -> set[str]:
+    """How many are clipped, of how many, by how much, and the longest of them."""
+    clipped = said["clipped"]
+    if clipped is None or not clipped["count"]:
+        return set()
+    longest = clipped["chunks"][:_FIRST_CHUNKS]
+    return {
+        number(each)
+        for each in (
+            clipped["count"],
+            clipped["total"],
+            clipped["lost_chars"],
+            said["ceiling"]["chars"],
+            *(chunk["chars"] for chunk in longest),
+            *(chunk["lost"] for chunk in longest),
+        )
+    }
+
+
+def _vectors(said: Document) -> set[str]:
+    """Each kind of unusable vector, each fingerprint, the norms."""
+    if not said["count"]:
+        return set()
+    wanted = _counts(said["vectors"]) | {number(each["count"]) for each in said["fingerprints"][:6]}
+    norm = said["vectors"]["norm"]
+    return wanted | (
+        {length_text(norm[each]) for each in norm if norm[each] is not None} if norm is not None else set()
+    )
 
 
 @needs_samples
