@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import os
@@ -21,6 +22,8 @@ from workbench.index.opening import sniff
 
 if TYPE_CHECKING:
     from workbench.checkup.options import CheckOptions
+    from workbench.checkup.recording_report import RecordingReport
+    from workbench.crosscheck.indexed import IndexedNamespace
     from workbench.index.job import Job
     from workbench.index.model import IndexSource
 
@@ -43,6 +46,39 @@ def open_source(path: str | os.PathLike[str]) -> IndexSource:
 def _names_a_model(text: str) -> bool:
     """Whether the model table lists a text as an id, which tells a column of models from other short texts."""
     return model_table().find(text) is not None
+
+
+def show_recording(
+    path: str | os.PathLike[str],
+    indexes: Iterable[str | os.PathLike[str]] = (),
+    *,
+    format: str | None = None,
+    job: Job | None = None,
+) -> RecordingReport:
+    """Open a recording and judge it, joined with the indexes, which are held for as long as that takes.
+
+    Raises RecordingError when the recording cannot be read, SourceError when one of the indexes cannot.
+    """
+    from workbench.checkup.recording_check import report_on
+    from workbench.recordings.opening import open_recording
+
+    with contextlib.ExitStack() as opened:
+        recording = opened.enter_context(open_recording(path, format=format))
+        return report_on(recording, _indexed(indexes, opened, job), job)
+
+
+def _indexed(
+    indexes: Iterable[str | os.PathLike[str]], opened: contextlib.ExitStack, job: Job | None
+) -> list[IndexedNamespace]:
+    """Open indexes for as long as ``opened`` lasts, and give all of their namespaces."""
+    from workbench.checkup.recordings import indexed_namespaces
+
+    found: list[IndexedNamespace] = []
+    for index in indexes:
+        source = opened.enter_context(open_source(index))
+        opened.enter_context(source.hold())
+        found += indexed_namespaces(source, job=job)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.checkup.ceiling import ceiling_of as ceiling_of_namespace
@@ -18,6 +17,7 @@ from workbench.crosscheck.joining import ceiling_of
 from workbench.crosscheck.spaces import Against, same_model
 
 if TYPE_CHECKING:
+    from workbench.checkup.recording_report import VectorTotals
     from workbench.crosscheck.joining import Joined, JoinedChunk, JoinedRetrieval
     from workbench.crosscheck.spaces import WrongSpace
     from workbench.index.job import Job
@@ -26,22 +26,6 @@ if TYPE_CHECKING:
 
 _LISTED = 3
 _REINDEX = "search with the embedder that built what is searched, or re-index that with the query's"
-
-
-@dataclass(frozen=True, slots=True)
-class VectorTotals:
-    """What of a recording are vectors.
-
-    Attributes:
-        count: vectors that stand in full, by the rules that were applied.
-        likely: further ones that only the wide rules would take.
-        bytes_before, bytes_after: the recording as it is, and with the vectors as their shape.
-    """
-
-    count: int
-    likely: int
-    bytes_before: int
-    bytes_after: int
 
 
 def indexed_namespaces(
@@ -236,22 +220,20 @@ def _incomplete(run: Run, notes: Sequence[Note]) -> Finding | None:
 def _not_summarised(vectors: VectorTotals) -> Finding | None:
     if not vectors.count and not vectors.likely:
         return None
-    saved = vectors.bytes_before - vectors.bytes_after
     parts = []
     if vectors.count:
-        parts.append(
-            f"{counted(vectors.count, 'vector')} {verb(vectors.count, 'stands', 'stand')} in full, "
-            f"{counted(saved, 'byte')} of {vectors.bytes_before:,} that nobody reads"
-        )
+        parts.append(f"{counted(vectors.count, 'vector')} {verb(vectors.count, 'stands', 'stand')} in full")
+        if vectors.bytes_after is not None:
+            saved = counted(vectors.bytes_before - vectors.bytes_after, "byte")
+            parts[0] += f", {saved} of {vectors.bytes_before:,} that nobody reads"
     if vectors.likely:
         likely = counted(vectors.likely, "likely vector")
-        parts.append(f"{likely} under other keys {verb(vectors.likely, 'is', 'are')} not summarised")
+        parts.append(f"{likely} that only the wide rules take {verb(vectors.likely, 'is', 'are')} not summarised")
     wide = " --wide" if vectors.likely else ""
-    return Finding(
-        Code.VECTORS_NOT_SUMMARISED,
-        "; ".join(parts),
-        f"workbench summarize{wide} writes a copy with every vector as its length and norm",
-    )
+    fix = f"workbench summarize{wide} writes a copy with every vector as its length and norm"
+    if vectors.bytes_after is None:
+        fix = "record it as JSON, of which workbench summarize writes a copy without them"
+    return Finding(Code.VECTORS_NOT_SUMMARISED, "; ".join(parts), fix)
 
 
 def _retrievals(numbers: Sequence[int]) -> str:

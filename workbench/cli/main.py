@@ -21,6 +21,7 @@ from workbench.cli.waiting import INTERRUPTED, say_interrupted
 _COMMANDS = {
     "open": "the terminal workbench over index files and folders",
     "check": "the same verdicts for scripts and CI",
+    "show": "a recording as text: its steps, retrievals and errors",
     "search": "exact nearest chunks in one namespace, refused on mismatch",
     "summarize": "a recording with every vector as its dims and norm",
     "demo": "write the sample indexes to a folder and open them",

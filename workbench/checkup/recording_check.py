@@ -1,0 +1,91 @@
+"""An opened recording judged: joined with indexes, its vectors counted, every finding about it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from workbench.checkup.recording_report import RecordingReport, VectorTotals
+from workbench.checkup.recordings import judge_joined, judge_recording
+from workbench.crosscheck.joining import join
+from workbench.recordings.cassette_text import interaction_text
+from workbench.recordings.model import Note
+from workbench.recordings.readers.vcr import VcrReader, interactions_of
+from workbench.recordings.slim import Options, slimmed
+from workbench.recordings.summarize import summarize_to
+
+if TYPE_CHECKING:
+    from workbench.crosscheck.indexed import IndexedNamespace
+    from workbench.index.job import Job
+    from workbench.recordings.opening import Recording
+
+
+def report_on(
+    recording: Recording, indexes: Sequence[IndexedNamespace] = (), job: Job | None = None
+) -> RecordingReport:
+    """Judge a recording, joined with the namespaces of opened indexes.
+
+    Raises RecordingError and SourceError when a file cannot be read to its end, Cancelled when the job was given up.
+    """
+    joined = join(recording, indexes, job)
+    vectors, more = vector_totals(recording, job)
+    notes = _once([*recording.notes, *more])
+    return RecordingReport(
+        path=recording.path,
+        format=recording.format,
+        why=recording.why,
+        run=recording.run,
+        steps=recording.steps,
+        errors=recording.errors,
+        joined=joined,
+        vectors=vectors,
+        notes=notes,
+        findings=judge_recording(recording.run, notes, joined, vectors),
+        join_findings=judge_joined(joined),
+        indexes=tuple(dict.fromkeys(each.source for each in indexes)),
+    )
+
+
+def _once(notes: Sequence[Note]) -> tuple[Note, ...]:
+    """Leave out what is said twice, since the file is read twice."""
+    return tuple(dict.fromkeys(notes))
+
+
+def vector_totals(recording: Recording, job: Job | None = None) -> tuple[VectorTotals, tuple[Note, ...]]:
+    """Count the vectors of a recording, and say what was odd on the way. Nothing is written.
+
+    Of a cassette in YAML the vectors are those in its bodies; no slim copy of it can be written.
+    """
+    if recording.document.form == "text":
+        if recording.format == VcrReader.format:
+            return _of_cassette(recording, job), ()
+        return VectorTotals(0, 0, recording.file_size, None), ()
+
+    def progress(done: int, total: int) -> None:
+        if job is not None:
+            job.progress(min(done, total), total)
+
+    with open(os.devnull, "wb") as nowhere:
+        found = summarize_to(recording.path, nowhere, Options(), progress)
+    totals = VectorTotals(
+        found.vectors, found.unsummarised_likely, found.bytes_before, found.bytes_after, dict(found.by_rule)
+    )
+    return totals, found.notes
+
+
+def _of_cassette(recording: Recording, job: Job | None) -> VectorTotals:
+    by_rule: Counter[str] = Counter()
+    likely: Counter[str] = Counter()
+    for value, _ in interactions_of(recording.document, []):
+        if job is not None:
+            job.checkpoint()
+        text = interaction_text(value)
+        strict, wide = slimmed(text, Options()), slimmed(text, Options(wide=True))
+        if strict is not None and wide is not None:
+            by_rule.update(strict.by_rule)
+            likely.update(Counter(wide.by_rule) - Counter(strict.by_rule))
+    return VectorTotals(
+        by_rule.total(), likely.total(), recording.file_size, None, dict(by_rule), likely_by_rule=dict(likely)
+    )
