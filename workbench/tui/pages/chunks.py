@@ -15,8 +15,8 @@ from workbench.tui.signs import Signs
 _CHARS = 9
 _GAP = 2
 _FINGERPRINT = 20
-_SOURCE = 22
 _ID_LEAST = 18
+_LAST_LEAST = 14
 _BAR_LEAST = 12
 _BAR_SHARE = 5
 """The bar has a fifth of the row."""
@@ -90,8 +90,9 @@ def columns_for(width: int, shows: Shows, signs: Signs) -> Columns:
     rest -= fingerprint + (_GAP if fingerprint else 0)
     last_is = "source" if shows.source else "text" if shows.preview else ""
     last = 0
-    if last_is and wide and rest - _GAP - _ID_LEAST >= _ID_LEAST // 2:
-        last = max(rest - _GAP - max(_ID_LEAST, rest // 2), 0)
+    if last_is and wide:
+        last = rest - _GAP - max(_ID_LEAST, rest // 2)
+        last = last if last >= _LAST_LEAST else 0
     id = rest - (last + _GAP if last else 0)
     placed: list[tuple[int, int]] = []
     for size in (id, bar_cells, chars, last, fingerprint):

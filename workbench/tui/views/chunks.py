@@ -68,7 +68,7 @@ class Chunks(View):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk, id="chunks")
-        self.table = ChunkTable(self._draw_row, self._columns)
+        self.table = ChunkTable(self._draw_row, self._columns, self._nothing)
         self.head = TableHead(self._head_rows)
         self.chunk = OpenedChunk()
         self.chunk.display = False
@@ -191,7 +191,7 @@ class Chunks(View):
         """Find out once whether sources say more than ids, which often begin with them."""
         if self._state.source_says_more is None and rows:
             self._state.source_says_more = SortBy.SOURCE in self._state.sortable and any(
-                row.source is not None and not row.id.startswith(row.source) for row in rows
+                row.source is not None and not _in_the_id(row.source, row.id) for row in rows
             )
 
     def progressed(self) -> None:
@@ -251,6 +251,12 @@ class Chunks(View):
     def _draw_row(self, row: ChunkRow, frame: Frame, here: bool) -> Line:
         columns = self._columns(frame.width)
         return row_line(row, columns, self._scale(columns.bar[1]), self._ceiling(), frame, here)
+
+    def _nothing(self) -> str:
+        """Say why no row is listed."""
+        if self._state.listing is None or _LISTING in self.asked:
+            return ""
+        return "no chunk is like that; esc shows all" if self._filtered else "no chunks are stored here yet"
 
     def _head_rows(self, width: int) -> list[Line]:
         _, signs = look_of(self)
@@ -509,3 +515,8 @@ class Chunks(View):
             return
         place = state.opened.row if state.opened is not None else self.table.cursor
         offer(self, state.listing, place, subject.source.path, subject.source.container)
+
+
+def _in_the_id(source: str, id: str) -> bool:
+    """Whether an id such as ``refunds.md#4`` says its source ``guide/refunds.md`` already."""
+    return id.startswith(source) or source.endswith(id.rpartition("#")[0] or id)

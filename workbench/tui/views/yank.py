@@ -21,7 +21,7 @@ def offer(view: View, listing: Listing, place: int, path: str, container: str) -
     choices = (
         Choice("i", "id", f"of row {number(place + 1)}"),
         Choice("t", "text", "the whole of it"),
-        Choice("j", "row as JSON", "with text and metadata, without the vector"),
+        Choice("j", "row as JSON", "text and metadata, no vector"),
         Choice("p", "path", "of the file"),
         Choice("s", "SQL", "behind this list, for a DuckDB shell"),
     )

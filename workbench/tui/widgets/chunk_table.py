@@ -60,12 +60,13 @@ class ChunkTable(LineList):
             super().__init__()
             self.pages = pages
 
-    def __init__(self, draw_row: DrawRow, columns: Callable[[int], Columns]) -> None:
+    def __init__(self, draw_row: DrawRow, columns: Callable[[int], Columns], nothing: Callable[[], str]) -> None:
         super().__init__(id="chunks-table")
         self.total = 0
         self.pages = Pages()
         self._draw_row = draw_row
         self._columns = columns
+        self._nothing = nothing
 
     def show(self, total: int, pages: Pages, cursor: int, top: int | None = None) -> None:
         """Show other rows, with the cursor on one of them; ``top`` is the first one in view."""
@@ -100,6 +101,13 @@ class ChunkTable(LineList):
             return Line().add(" " * LEFT).extend(line.spans)
         sign = Line(line.ground, inset=LEFT - 1).add(frame.signs.cursor, Tone.ACCENT if frame.focused else Tone.FAINT)
         return sign.extend(line.spans).add(" ")
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a row; where there is none, say why."""
+        if self.total or y != 0:
+            return super().render_line(y)
+        line = Line().add(" " * LEFT).add(self._nothing(), Tone.FAINT, italic=True)
+        return strip_of(line, self.size.width, self)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Ask for what has come into view."""

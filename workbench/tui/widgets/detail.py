@@ -81,4 +81,6 @@ class Detail(LineList):
         if line.ground is Ground.PLAIN:
             return Line().add(" " * _LEFT).extend(line.spans)
         here = signs.cursor if line.ground is Ground.CURSOR else " "
-        return Line(line.ground, inset=_LEFT - 1).add(here, Tone.ACCENT).extend(line.spans)
+        # What was lost is tinted from its gutter on; its offsets stand in the margin's colour.
+        plain = line.ground is Ground.LOST
+        return Line(line.ground, inset=_LEFT - 1).add(here, Tone.ACCENT, plain=plain).extend(line.spans)

@@ -13,7 +13,7 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input
 
-from workbench.tui.draw import Line, Tone, clip
+from workbench.tui.draw import Line, Tone, cells, clip
 from workbench.tui.widgets.lines import Bar, look_of
 
 
@@ -84,7 +84,9 @@ class TypedLine(Horizontal):
     def ask(self, question: Question) -> None:
         """Ask, with what stands there already."""
         self._question = None
-        self.query_one("#typed-lead", _Said).say(question.lead)
+        lead = self.query_one("#typed-lead", _Said)
+        lead.say(question.lead)
+        lead.styles.width = cells(question.lead) + 2
         self.query_one("#typed-hint", _Said).say(question.hint)
         field = self.query_one(Input)
         with self.prevent(Input.Changed):
