@@ -143,13 +143,24 @@ async def test_what_it_does_to_every_namespace_worst_first_with_how_many(size: t
     async with driven(scenes.loaded(), size=size) as app:
         await ask(app)
         await write(app, "text-embedding-3-small@1536")
-        assert "1 refused · 3 compatible · 1 empty" in page(app).text
+        assert "1 refused · 1 in part · 2 compatible · 1 empty" in page(app).text
         assert row_of(app, "embeddings").split() == ["✗", "embeddings", "not", "named", "384", "4,831", "dimensions"]
         assert row_of(app, "handbook").endswith("compatible")
         assert "text-embedding-3-small ≠" in row_of(app, "legacy-faq")
         assert "no vectors yet" in row_of(app, "drafts")
         drawn = page(app).drawn
         assert "embeddings" in drawn.lines[drawn.effects.top].text
+
+
+async def test_an_embedder_of_a_part_of_the_vectors_is_not_called_compatible() -> None:
+    async with driven(scenes.loaded()) as app:
+        await ask(app, on="legacy-faq")
+        await write(app, "text-embedding-3-small@1536")
+        assert banner(app).startswith("! fits only a part of the vectors")
+        assert "fits 2,902 of the 4,102 vectors" in " ".join(page(app).text.split())
+        assert row_of(app, "legacy-faq").startswith("! legacy-faq")
+        assert row_of(app, "legacy-faq").endswith("in part")
+        assert app.text.splitlines()[0].rstrip().endswith("! in part")
 
 
 async def test_a_refusal_names_its_ways_out_in_the_unit_of_the_producer() -> None:

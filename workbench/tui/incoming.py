@@ -128,6 +128,7 @@ def tally_of(effects: Sequence[Effect]) -> tuple[tuple[State, str], ...]:
     """Count the namespaces by verdict, worst first: ``3 refused``, ``1 unverified``."""
     words = {
         State.BAD: "refused",
+        State.WARN: "in part",
         State.UNKNOWN: "unverified",
         State.OK: "compatible",
         State.EMPTY: "empty",

@@ -169,7 +169,7 @@ def incoming_state(verdict: IncomingVerdict) -> tuple[State, str]:
         return State.EMPTY, "nothing to compare"
     if verdict.compared == "dims":
         return State.UNKNOWN, "unverified"
-    return State.OK, "compatible"
+    return (State.OK, "compatible") if verdict.fits_all else (State.WARN, "in part")
 
 
 def tallies(concerns: tuple[Concern, ...]) -> dict[State, int]:
@@ -213,6 +213,8 @@ def _incoming(report: NamespaceReport) -> Concern:
         unverified = verdict.compared == "dims"
         state = State.UNKNOWN if unverified else State.OK
         said = "unverified: only the lengths were compared" if unverified else "compatible: same model, same length"
+        if not unverified and not verdict.fits_all:
+            state, said = State.WARN, "fits only a part of the vectors"
         if verdict.against is None:
             state, said = State.EMPTY, "nothing here to compare with yet"
         return Concern("Incoming", state, said, verdict.message)

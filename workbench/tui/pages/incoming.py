@@ -37,7 +37,8 @@ _TO_BEGIN = (
 )
 
 _TONES = {**TONES, State.UNKNOWN: Tone.WARN, State.WAITING: Tone.FAINT}
-_GROUNDS = {State.BAD: Ground.BAD, State.UNKNOWN: Ground.WARN, State.OK: Ground.GOOD}
+_LOUD = (State.BAD, State.WARN, State.UNKNOWN)
+_GROUNDS = {State.BAD: Ground.BAD, State.WARN: Ground.WARN, State.UNKNOWN: Ground.WARN, State.OK: Ground.GOOD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,8 @@ def _said(verdict: IncomingVerdict) -> str:
         return "refused: maybe the same model, spelled otherwise" if verdict.same_model else "refused: another model"
     if verdict.compared == "dims":
         return "unverified: only the lengths were compared"
+    if not verdict.fits_all:
+        return "fits only a part of the vectors"
     return "compatible: the same model, the same dimensions"
 
 
@@ -284,7 +287,7 @@ def _effect(effect: Effect, names: int, frame: Frame, *, here: bool) -> Line:
     dims_end = count_end - 9
     model_at = signs.state_cells + 1 + names + 2
     tone = _TONES[effect.state]
-    line = Line().add(lead_of(effect.state, signs), tone, bold=effect.state in (State.BAD, State.UNKNOWN))
+    line = Line().add(lead_of(effect.state, signs), tone, bold=effect.state in _LOUD)
     line.add(clip_start(effect.name, names, signs.more), bold=here).to(model_at)
     line.extend(_stored(effect, dims_end - 7 - model_at, signs).spans)
     dims = Line()
@@ -346,7 +349,7 @@ def _offer(offer: Offer, widths: tuple[int, int], frame: Frame, *, here: bool) -
     count_end = width - _WORD - 2
     tone = _TONES[offer.state]
     line = Line(Ground.CURSOR if here else Ground.PLAIN)
-    line.add(lead_of(offer.state, signs), tone, bold=offer.state in (State.BAD, State.UNKNOWN))
+    line.add(lead_of(offer.state, signs), tone, bold=offer.state in _LOUD)
     source, reads = widths
     facts = Line().add(offer.choice.source.ljust(source), Tone.FAINT)
     facts.add("  " + _reads(offer).rjust(reads), Tone.MUTED)

@@ -34,6 +34,7 @@ from workbench.tui.pages.incoming import Shown
 from workbench.tui.screens.floating import Floating
 from workbench.tui.session import Session
 from workbench.tui.showing import header_at
+from workbench.tui.signs import ASCII
 from workbench.tui.state import Node
 from workbench.tui.tree import Row
 from workbench.tui.widgets.bars import FooterBar, Header, HeaderBar
@@ -123,6 +124,7 @@ class IncomingScreen(Floating[None]):
     def on_mount(self) -> None:
         """Begin with what is incoming already."""
         self.query_one(SourcesTree).can_focus = False
+        self.query_one("#incoming").set_class(look_of(self)[1] is ASCII, "-ascii")
         self._place()
         self.query_one(_Field).focus()
         self._look_again()
