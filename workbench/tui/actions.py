@@ -69,7 +69,7 @@ ACTIONS: tuple[Action, ...] = (
     _action("close", "x", "x", "close", "take this source out of the tree", Place.UNREADABLE),
     _action("enter", "enter", "enter", "open", "open or close what is under the cursor", Place.SOURCES),
     _action("incoming", "i", "i", "incoming", "hold an embedder against every open namespace", Place.OPEN),
-    _action("find", "slash", "/", "find", "find by name in the sources, or what the view can search", Place.OPEN),
+    _action("find", "slash", "/", "find", "find by name in the sources, or in the view", Place.OPEN),
     _action("next_match", "n", "n", "next", "go to the next source that matches", Place.FOUND),
     _action("previous_match", "N", "N", "previous", "go to the previous one", Place.FOUND, in_footer=False),
     _action("sort", "s", "s", "sort", "sources worst first, or as they were given", Place.OPEN),
