@@ -116,13 +116,11 @@ class LineList(ScrollView, can_focus=True):
         """Draw anew: the rows may be others at another width."""
         self.rows_changed()
 
-    def on_focus(self) -> None:
-        """Draw anew: the cursor looks another way where the focus is."""
-        self.rows_changed()
-
-    def on_blur(self) -> None:
-        """Draw anew: the cursor looks another way where the focus is not."""
-        self.rows_changed()
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Draw anew: the cursor looks another way where the focus is, which at ``on_focus`` is not yet known."""
+        super().watch_has_focus(_has_focus)
+        if self.is_mounted:
+            self.rows_changed()
 
     def move_to(self, place: int) -> None:
         """Put the cursor on the n-th row that it can stand on, and bring it into view."""
