@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.checkup.namespace import check_namespace
+from workbench.checkup.options import CheckOptions
+from workbench.checkup.recording_report import RECORDING, as_source, holds_nothing
 from workbench.checkup.report import CheckReport, Code, Finding, Skipped, SourceReport
 from workbench.embedders.models import model_table
 from workbench.index.adapters.agentfootprint import open_sqlite_source
@@ -21,7 +23,6 @@ from workbench.index.model import Problem, SourceError
 from workbench.index.opening import sniff
 
 if TYPE_CHECKING:
-    from workbench.checkup.options import CheckOptions
     from workbench.checkup.recording_report import RecordingReport
     from workbench.crosscheck.indexed import IndexedNamespace
     from workbench.index.job import Job
@@ -64,11 +65,11 @@ def show_recording(
 
     with contextlib.ExitStack() as opened:
         recording = opened.enter_context(open_recording(path, format=format))
-        return report_on(recording, _indexed(indexes, opened, job), job)
+        return report_on(recording, _indexed(indexes, opened, CheckOptions(), job), job)
 
 
 def _indexed(
-    indexes: Iterable[str | os.PathLike[str]], opened: contextlib.ExitStack, job: Job | None
+    indexes: Iterable[str | os.PathLike[str]], opened: contextlib.ExitStack, options: CheckOptions, job: Job | None
 ) -> list[IndexedNamespace]:
     """Open indexes for as long as ``opened`` lasts, and give all of their namespaces."""
     from workbench.checkup.recordings import indexed_namespaces
@@ -77,7 +78,7 @@ def _indexed(
     for index in indexes:
         source = opened.enter_context(open_source(index))
         opened.enter_context(source.hold())
-        found += indexed_namespaces(source, job=job)
+        found += indexed_namespaces(source, options, job)
     return found
 
 
@@ -88,12 +89,14 @@ class Found:
     Attributes:
         path: as given, or the folder as given with the way to the file.
         key: device and inode, None when the path is not there.
-        error: why it cannot be read, when its first bytes say so already.
+        error: why it cannot be read as an index, when its first bytes say so already.
+        recording: the name of its format when it is a recording.
     """
 
     path: str
     key: tuple[int, int] | None
     error: SourceError | None = None
+    recording: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +107,11 @@ class Expanded:
     skipped: tuple[Skipped, ...]
 
 
-def expand(paths: Iterable[str | os.PathLike[str]], job: Job | None = None) -> Expanded:
+def expand(paths: Iterable[str | os.PathLike[str]], job: Job | None = None, *, recordings: bool = False) -> Expanded:
     """Find the sources behind paths. Folders are walked in the order of names, links in them are not followed.
 
-    A path that the user named is always listed, a file in a folder only when it is some kind of index.
+    A path that the user named is always listed, a file in a folder only when it is some kind of index, or with
+    ``recordings`` a recording of a format that is known by name.
     """
     found: list[Found] = []
     skipped: list[Skipped] = []
@@ -115,9 +119,9 @@ def expand(paths: Iterable[str | os.PathLike[str]], job: Job | None = None) -> E
         path = os.fspath(given)
         first = _look(path)
         if first.error is None or first.error.problem is not Problem.DIRECTORY:
-            found.append(first)
+            found.append(_as_recording(first, any_json=True) if recordings else first)
             continue
-        inside, count = _walk(path, job)
+        inside, count = _walk(path, job, recordings=recordings)
         found += inside or [dataclasses.replace(first, error=_nothing_in(path, count))]
         if count:
             skipped.append(Skipped(path, count))
@@ -140,7 +144,24 @@ def _key(path: str) -> tuple[int, int] | None:
     return stat.st_dev, stat.st_ino
 
 
-def _walk(folder: str, job: Job | None) -> tuple[list[Found], int]:
+def _as_recording(found: Found, *, any_json: bool) -> Found:
+    """Say of what is no index whether it is a recording; any JSON is one when the user named it."""
+    if found.error is None or found.error.container not in (None, RECORDING):
+        return found
+    if found.error.problem not in _MAYBE_RECORDINGS:
+        return found
+    from workbench.recordings.recognising import recognise
+
+    known = recognise(found.path)
+    if known is None or (known.generic and not any_json):
+        return found
+    return dataclasses.replace(found, recording=known.format, key=_key(found.path))
+
+
+_MAYBE_RECORDINGS = (Problem.NOT_AN_INDEX, Problem.NOT_READABLE_YET)
+
+
+def _walk(folder: str, job: Job | None, *, recordings: bool) -> tuple[list[Found], int]:
     """List the sources below a folder, and count the files that are none."""
     found: list[Found] = []
     skipped = 0
@@ -157,6 +178,8 @@ def _walk(folder: str, job: Job | None) -> tuple[list[Found], int]:
             found.append(looked)
         elif looked.error.problem is Problem.DIRECTORY:
             waiting += _entries(entry.path)
+        elif recordings and (known := _as_recording(looked, any_json=False)).recording is not None:
+            found.append(known)
         else:
             skipped += 1
     return found, skipped
@@ -207,6 +230,7 @@ def check_paths(
 ) -> CheckReport:
     """Check every source behind the paths, one after the other, each held for as long as its check takes.
 
+    Recordings come last, since they are joined with the indexes; the report keeps the order of the paths.
     ``on_source`` is told each path before it is read. The same file under two names is read once and reported twice.
 
     Raises:
@@ -214,26 +238,35 @@ def check_paths(
         Cancelled: the job was given up.
     """
     now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
-    expanded = expand(paths, job)
+    expanded = expand(paths, job, recordings=True)
     known: dict[str, None] = {}
     read: dict[tuple[int, int], SourceReport] = {}
-    reports: list[SourceReport] = []
-    for found in expanded.found:
-        earlier = None if found.key is None else read.get(found.key)
-        if earlier is not None and earlier.readable:
-            reports.append(dataclasses.replace(earlier, path=found.path))
-            continue
-        if on_source is not None:
-            on_source(found.path)
-        report = _unreadable(found.path, found.error) if found.error else _check(found.path, options, now, job, known)
-        reports.append(report)
-        if found.key is not None:
-            read[found.key] = report
-    if any(report.readable for report in reports):
+    reports: dict[int, SourceReport] = {}
+    for last in (False, True):
+        for place, found in enumerate(expanded.found):
+            if (found.recording is not None) is not last:
+                continue
+            earlier = None if found.key is None else read.get(found.key)
+            if earlier is not None and earlier.readable:
+                reports[place] = dataclasses.replace(earlier, path=found.path)
+                continue
+            if on_source is not None:
+                on_source(found.path)
+            if found.recording is not None:
+                report = _check_recording(found, options, list(reports.values()), job)
+            elif found.error is not None:
+                report = _unreadable(found.path, found.error)
+            else:
+                report = _check(found.path, options, now, job, known)
+            reports[place] = report
+            if found.key is not None:
+                read[found.key] = report
+    ordered = tuple(reports[place] for place in sorted(reports))
+    if any(report.readable and report.container != RECORDING for report in ordered):
         for name in options.namespaces:
             if name not in known:
                 raise UnknownNamespace(name, tuple(known))
-    return CheckReport(tuple(reports), expanded.skipped)
+    return CheckReport(ordered, expanded.skipped)
 
 
 def _check(path: str, options: CheckOptions, now_ms: int, job: Job | None, known: dict[str, None]) -> SourceReport:
@@ -253,6 +286,37 @@ def _check(path: str, options: CheckOptions, now_ms: int, job: Job | None, known
         # One file that nobody foresaw must not take the verdicts about all the others with it.
         _log.exception("the check of %r failed", path)
         return _unreadable(path, _unforeseen(path, error))
+
+
+def _check_recording(
+    found: Found, options: CheckOptions, others: Iterable[SourceReport], job: Job | None
+) -> SourceReport:
+    """Check a recording, joined with the indexes that were read before it."""
+    from workbench.checkup.recording_check import report_on
+    from workbench.recordings.model import RecordingError
+    from workbench.recordings.opening import open_recording
+
+    indexes = [other.path for other in others if other.readable and other.container != RECORDING]
+    try:
+        with contextlib.ExitStack() as opened:
+            recording = opened.enter_context(open_recording(found.path))
+            try:
+                report = report_on(recording, _indexed(indexes, opened, options, job), job)
+            except SourceError as error:
+                report = report_on(recording, (), job)
+                return as_source(report, f"not joined with the indexes: {error.message}")
+    except RecordingError as error:
+        known = {problem.value for problem in Problem}
+        problem = Problem(error.problem.value) if error.problem.value in known else Problem.DAMAGED
+        return _unreadable(found.path, SourceError(problem, error.message, container=RECORDING))
+    except Cancelled:
+        raise
+    except Exception as error:
+        _log.exception("the check of %r failed", found.path)
+        return _unreadable(found.path, _unforeseen(found.path, error))
+    if found.error is not None and holds_nothing(report):
+        return _unreadable(found.path, found.error)
+    return as_source(report)
 
 
 def _unforeseen(path: str, error: Exception) -> SourceError:

@@ -11,10 +11,12 @@ from workbench.checkup.recording_report import RecordingReport, VectorTotals
 from workbench.checkup.recordings import judge_joined, judge_recording
 from workbench.crosscheck.joining import join
 from workbench.recordings.cassette_text import interaction_text
-from workbench.recordings.model import Note
+from workbench.recordings.model import Note, RecordingError, Unreadable
 from workbench.recordings.readers.vcr import VcrReader, interactions_of
 from workbench.recordings.slim import Options, slimmed
 from workbench.recordings.summarize import summarize_to
+
+_MOST_AT_ONCE = 64 << 20
 
 if TYPE_CHECKING:
     from workbench.crosscheck.indexed import IndexedNamespace
@@ -63,16 +65,40 @@ def vector_totals(recording: Recording, job: Job | None = None) -> tuple[VectorT
             return _of_cassette(recording, job), ()
         return VectorTotals(0, 0, recording.file_size, None), ()
 
-    def progress(done: int, total: int) -> None:
+    def progress(_done: int, _total: int) -> None:
         if job is not None:
-            job.progress(min(done, total), total)
+            job.checkpoint()
 
-    with open(os.devnull, "wb") as nowhere:
-        found = summarize_to(recording.path, nowhere, Options(), progress)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            found = summarize_to(recording.path, nowhere, Options(), progress)
+    except RecordingError as error:
+        if error.problem is Unreadable.BEING_WRITTEN:
+            raise
+        return _of_what_is_left(recording, job), ()
     totals = VectorTotals(
         found.vectors, found.unsummarised_likely, found.bytes_before, found.bytes_after, dict(found.by_rule)
     )
     return totals, found.notes
+
+
+def _of_what_is_left(recording: Recording, job: Job | None) -> VectorTotals:
+    """Count in the whole values of a damaged document, of which no slim copy is written."""
+    by_rule: Counter[str] = Counter()
+    likely = 0
+    waiting = list(recording.document.roots())
+    while waiting:
+        node = waiting.pop()
+        if job is not None:
+            job.checkpoint()
+        if not node.whole or node.span.size > _MOST_AT_ONCE:
+            waiting += [child for _, child in node.children()]
+            continue
+        found = slimmed(recording.document.read(node.span), Options())
+        if found is not None:
+            by_rule.update(found.by_rule)
+            likely += found.likely
+    return VectorTotals(by_rule.total(), likely, recording.file_size, None, dict(by_rule))
 
 
 def _of_cassette(recording: Recording, job: Job | None) -> VectorTotals:

@@ -6,10 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from workbench.checkup.report import SourceReport
+from workbench.checkup.wording import counted
+
 if TYPE_CHECKING:
     from workbench.checkup.findings import Finding
     from workbench.crosscheck.joining import Joined
     from workbench.recordings.model import Note, RecordedError, Run, Step
+
+
+RECORDING = "recording"
+"""The container of a recording in ``check --json``."""
+
+_GENERIC = "json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +76,21 @@ class RecordingReport:
     def damaged(self) -> bool:
         """Whether parts of the file were left out."""
         return any(note.left_out for note in self.notes)
+
+
+def as_source(report: RecordingReport, *notes: str) -> SourceReport:
+    """Give a recording as one of the sources of a check."""
+    retrievals = counted(len(report.joined.retrievals), "retrieval")
+    held = f"{counted(len(report.steps), 'step')}, {retrievals}, {counted(len(report.errors), 'error')}"
+    return SourceReport(
+        report.path,
+        RECORDING,
+        report.format,
+        notes=(f"{report.why}; {held}", *notes, *(note.message for note in report.notes)),
+        findings=report.findings,
+    )
+
+
+def holds_nothing(report: RecordingReport) -> bool:
+    """Say whether some JSON holds nothing that a check could judge: neither steps nor vectors."""
+    return report.format == _GENERIC and not report.steps and not report.vectors.count and not report.vectors.likely

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.checkup.ceiling import ceiling_of as ceiling_of_namespace
@@ -15,6 +16,7 @@ from workbench.core.fingerprint import conflict_reason, fingerprint_text
 from workbench.crosscheck.indexed import IndexedNamespace
 from workbench.crosscheck.joining import ceiling_of
 from workbench.crosscheck.spaces import Against, same_model
+from workbench.recordings.secrets import mask_text
 
 if TYPE_CHECKING:
     from workbench.checkup.recording_report import VectorTotals
@@ -62,7 +64,12 @@ def judge_joined(joined: Joined) -> tuple[Finding, ...]:
         *_reports(joined.reports),
         *_mismatches(joined.errors),
     ]
-    return worst_first(findings)
+    return worst_first(_masked(finding) for finding in findings)
+
+
+def _masked(finding: Finding) -> Finding:
+    """Mask what of a recording's words is a secret."""
+    return replace(finding, message=mask_text(finding.message))
 
 
 def judge_recording(
@@ -223,9 +230,9 @@ def _not_summarised(vectors: VectorTotals) -> Finding | None:
     parts = []
     if vectors.count:
         parts.append(f"{counted(vectors.count, 'vector')} {verb(vectors.count, 'stands', 'stand')} in full")
-        if vectors.bytes_after is not None:
-            saved = counted(vectors.bytes_before - vectors.bytes_after, "byte")
-            parts[0] += f", {saved} of {vectors.bytes_before:,} that nobody reads"
+        saved = 0 if vectors.bytes_after is None else vectors.bytes_before - vectors.bytes_after
+        if saved > 0:
+            parts[0] += f", {counted(saved, 'byte')} of {vectors.bytes_before:,} that nobody reads"
     if vectors.likely:
         likely = counted(vectors.likely, "likely vector")
         parts.append(f"{likely} that only the wide rules take {verb(vectors.likely, 'is', 'are')} not summarised")

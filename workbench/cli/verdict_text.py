@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workbench.checkup.recording_report import RECORDING
 from workbench.checkup.report import Code, Compared, Severity
 from workbench.checkup.wording import counted, norm_text
 from workbench.cli.output import Sign, Style
@@ -24,7 +25,8 @@ def write_report(out: Output, report: CheckReport) -> None:
         _source(out, source, _Refusals())
         out.line()
     for skipped in report.skipped:
-        out.line(f"{counted(skipped.count, 'file')} in {skipped.folder} skipped: no index", Style.FAINT)
+        files = counted(skipped.count, "file")
+        out.line(f"{files} in {skipped.folder} skipped: neither index nor recording", Style.FAINT)
     out.line(_totals(report), Style.BOLD)
 
 
@@ -51,6 +53,11 @@ def _source(out: Output, source: SourceReport, refusals: _Refusals) -> None:
         return
     for note in source.notes:
         out.verdict(Sign.NOTE, note)
+    if source.container == RECORDING:
+        for finding in source.findings:
+            out.verdict(_SIGNS[finding.severity], finding.message)
+            out.paragraph(finding.fix, indent=5, style=Style.FAINT)
+        return
     if not source.namespaces:
         out.verdict(Sign.EMPTY, "none of that name" if source.not_asked else "no namespace")
     for namespace in source.namespaces:
