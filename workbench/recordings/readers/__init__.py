@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.recordings.model import Reader
+from workbench.recordings.readers.agentfootprint import AgentfootprintReader, AgentfootprintTraceReader
 from workbench.recordings.readers.console_spans import ConsoleSpansReader, PhoenixReader
 from workbench.recordings.readers.generic import GenericReader
 from workbench.recordings.readers.otlp import OtlpReader
@@ -10,6 +11,8 @@ from workbench.recordings.readers.provider_bodies import OpenAIBatchReader, Prov
 from workbench.recordings.readers.vcr import VcrReader
 
 READERS: tuple[Reader, ...] = (
+    AgentfootprintReader(),
+    AgentfootprintTraceReader(),
     OtlpReader(),
     ConsoleSpansReader(),
     PhoenixReader(),
