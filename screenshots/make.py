@@ -1,66 +1,193 @@
-"""Makes the pictures of README.md from the running program over the sample data.
+"""Makes the pictures of README.md from the running program over the sample data: the same bytes on every run.
 
-    python screenshots/make.py
+    python screenshots/make.py [NAME...]      all pictures, or those whose names begin so
 
-They are SVG, as Textual draws them: small, sharp, and their text can be searched.
+They are SVG: small, sharp, their text can be searched, and nothing in them is fetched from elsewhere.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
 import os
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.color import Color
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+from textual.pilot import Pilot
+
+from workbench.checkup.namespace import check_namespace
+from workbench.checkup.options import CheckOptions
+from workbench.checkup.report import NamespaceReport
 from workbench.core.fingerprint import Fingerprint
+from workbench.index import refusals
+from workbench.index.job import Job
+from workbench.index.model import IndexSource, Namespace
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.reading import FileReader
+from workbench.tui.screens import main as main_screen
 
 HERE = Path(__file__).parent
-INCOMING = Fingerprint("wordllama", 256)
-QUIET_LOOKS = 80
-"""So many looks in a row must find nothing being read before a picture is taken."""
+SAMPLE = "sample_data"
+LOCKED = f"{SAMPLE}/archive.duckdb"
+LOCKED_BY = "Conflicting lock is held in /usr/bin/python3.12 (PID 48213)"
+NOW_MS = 1_767_225_600_000
+READ_SECONDS = 0.031
+LARGE, SMALL = (120, 40), (80, 24)
+LIGHT = "workbench-light"
+MOST_LOOKS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One picture: its file name without the ending, which namespace it shows, the size in cells, and the theme."""
+    """One picture: its file name without the ending, the namespace it shows, the keys that lead to it, its size."""
 
     name: str
-    namespace: str
-    size: tuple[int, int]
+    namespace: str | None = None
+    keys: tuple[str, ...] = ()
+    size: tuple[int, int] = LARGE
     theme: str = "workbench-dark"
+    paths: tuple[str, ...] = (SAMPLE,)
+    incoming: Fingerprint | None = None
 
 
+REFUSED = Fingerprint("wordllama", 256)
+TYPED = ("i", *"text-embedding-3-small@1536")
 PICTURES = (
-    Picture("overview-120x40", "handbook", (120, 40)),
-    Picture("overview-120x40-light", "handbook", (120, 40), "workbench-light"),
-    Picture("overview-80x24", "handbook", (80, 24)),
-    Picture("unusable-vectors-120x40", "recipes", (120, 40)),
+    Picture("overview-120x40", "handbook", incoming=REFUSED),
+    Picture("overview-120x40-light", "handbook", theme=LIGHT, incoming=REFUSED),
+    Picture("overview-80x24", "handbook", size=SMALL, incoming=REFUSED),
+    Picture("incoming-120x40", "handbook", TYPED),
+    Picture("incoming-80x24", "handbook", TYPED, SMALL),
+    Picture("chunks-120x40", "handbook", ("2",)),
+    Picture("chunks-80x24", "handbook", ("2",), SMALL),
+    Picture("ceiling-120x40", "handbook", ("3",)),
+    Picture("ceiling-120x40-light", "handbook", ("3",), theme=LIGHT),
+    Picture("ceiling-80x24", "handbook", ("3",), SMALL),
+    Picture("vectors-120x40", "recipes", ("4", "down", "down")),
+    Picture("vectors-80x24", "recipes", ("4",), SMALL),
+    Picture("locked-120x40", paths=(LOCKED, f"{SAMPLE}/index.duckdb")),
+    Picture("empty-120x40", paths=()),
 )
 
 
-async def take(picture: Picture) -> None:
-    """Open the sample, wait until all is read, and keep what is drawn."""
+class SteadyReader(FileReader):
+    """Reads the sample as it is; what differs from run to run, clock and lock, is always the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looked = threading.local()
+
+    def clock(self) -> float:
+        """Let every reading take the same time."""
+        self._looked.times = getattr(self._looked, "times", 0) + 1
+        return READ_SECONDS * float(self._looked.times)
+
+    def open(self, path: str) -> IndexSource:
+        """Open a file of the sample; one is held by a program that is always the same."""
+        if path == LOCKED:
+            raise refusals.locked(path, LOCKED_BY)
+        return super().open(path)
+
+    def check(self, namespace: Namespace, incoming: Fingerprint | None, job: Job) -> NamespaceReport:
+        """Judge at a fixed moment."""
+        return check_namespace(namespace, CheckOptions(incoming=incoming), NOW_MS, job)
+
+
+async def take(picture: Picture) -> str:
+    """Open the sample, wait until all is read, press the keys, and draw what is on the screen."""
     app = WorkbenchApp(
-        ("sample_data",), FileReader(None), incoming=INCOMING, namespace=picture.namespace, theme=picture.theme
+        picture.paths,
+        SteadyReader(),
+        incoming=picture.incoming,
+        namespace=picture.namespace,
+        theme=picture.theme,
     )
     async with app.run_test(size=picture.size) as pilot:
-        quiet = 0
-        while quiet < QUIET_LOOKS:
-            await pilot.pause(0.05)
-            reading = any(worker.is_running for worker in app.workers)
-            quiet = 0 if reading else quiet + 1
-        (HERE / f"{picture.name}.svg").write_text(app.export_screenshot(title="workbench"), encoding="utf-8")
-    print(f"{picture.name}.svg")
+        await until_settled(app, pilot)
+        for place, key in enumerate(picture.keys):
+            await pilot.press({"@": "at", "-": "minus"}.get(key, key))
+            if place == 0:  # the view, or the overlay, that the other keys are for
+                await until_settled(app, pilot)
+        await until_settled(app, pilot)
+        return svg_of(app)
+
+
+async def until_settled(app: WorkbenchApp, pilot: Pilot[int]) -> None:
+    """Wait until nothing is being read and nothing is to be drawn."""
+    main = app.screen_stack[0]
+    assert isinstance(main, main_screen.MainScreen)
+    for _ in range(MOST_LOOKS):
+        await pilot.pause(0.02)
+        if main.settled:
+            break
+    else:
+        raise RuntimeError("the sample is never read to the end")
+    await pilot.pause(0.3)
+
+
+def svg_of(app: WorkbenchApp) -> str:
+    """Draw the screen as SVG, in a frame of the theme's own colours and without fonts from elsewhere."""
+    width, height = app.size
+    console = Console(
+        width=width,
+        height=height,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        record=True,
+        legacy_windows=False,
+        safe_box=False,
+    )
+    console.print(app.screen._compositor.render_update(full=True, screen_stack=app._background_screens, simplify=True))
+    background, foreground = (app.theme_variables[name] for name in ("background", "foreground"))
+    theme = TerminalTheme(_rgb(background), _rgb(foreground), [_rgb(background)] * 8, [_rgb(foreground)] * 8)
+    form = re.sub(r",\s*url\([^)]*\) format\([^)]*\)", "", CONSOLE_SVG_FORMAT)
+    drawn = console.export_svg(title="workbench", theme=theme, code_format=form, unique_id="workbench")
+    return "\n".join(line.rstrip() for line in drawn.splitlines()) + "\n"
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    red, green, blue = Color.parse(colour.lower()).get_truecolor()
+    return red, green, blue
+
+
+@contextmanager
+def one_environment() -> Iterator[None]:
+    """Let nothing of this machine be seen: home, time zone, language, colours."""
+    with tempfile.TemporaryDirectory(prefix="workbench-pictures-") as home:
+        for name in ("NO_COLOR", "TEXTUAL_THEME", "TEXTUAL_COLOR_SYSTEM", "TEXTUAL_FILTERS", "LC_ALL", "LANG"):
+            os.environ.pop(name, None)
+        os.environ |= {"HOME": home, "XDG_STATE_HOME": home, "TZ": "UTC", "TEXTUAL_ANIMATIONS": "none"}
+        os.environ |= {"COLORTERM": "truecolor", "TERM": "xterm-256color"}
+        time.tzset()
+        yield
 
 
 def main() -> None:
-    """Take all pictures, from the top of the checkout, so that paths are short."""
+    """Take the pictures that are asked for, from the top of the checkout, so that paths are short."""
     os.chdir(HERE.parent)
-    os.environ["TEXTUAL_ANIMATIONS"] = "none"
-    for picture in PICTURES:
-        asyncio.run(take(picture))
+    main_screen.LOOK_SECONDS = 3_600.0  # who holds which file depends on the moment
+    wanted = tuple(sys.argv[1:]) or ("",)
+    with one_environment():
+        for picture in PICTURES:
+            if picture.name.startswith(wanted):
+                path = HERE / f"{picture.name}.svg"
+                path.write_text(asyncio.run(take(picture)), encoding="utf-8")
+                print(path.name)
+    for stray in HERE.glob("*.svg"):
+        if stray.stem not in {picture.name for picture in PICTURES}:
+            stray.unlink()
 
 
 if __name__ == "__main__":
