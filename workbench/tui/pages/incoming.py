@@ -103,7 +103,8 @@ def incoming_page(shown: Shown, frame: Frame) -> Drawn:
     if frame.roomy:
         lines.append(Line())
         both = room - 4
-        rows = max(1, min(len(shown.effects), both // 2))
+        # Half of the room each; what one list does not need is the other's.
+        rows = max(1, min(len(shown.effects), max(both // 2, both - max(2, len(shown.offers)))))
         drawn.effects = _effects(lines, shown, frame, rows)
         lines.append(Line())
         drawn.offers = _offers(lines, shown, frame, both - rows)
@@ -268,8 +269,9 @@ def _effects(lines: list[Line], shown: Shown, frame: Frame, rows: int) -> Window
         fact.add(f" {frame.signs.dot} " if fact.spans else "", Tone.FAINT).add(
             text, _TONES[state] if state is State.BAD else Tone.MUTED, bold=state is State.BAD
         )
-    if count < len(shown.effects):
-        fact.add(f"  {first + 1}{frame.signs.dash}{first + count} of {number(len(shown.effects))}", Tone.FAINT)
+    part = f"  {first + 1}{frame.signs.dash}{first + count} of {number(len(shown.effects))}"
+    if count < len(shown.effects) and fact.cells + cells(part) + 21 <= frame.width:
+        fact.add(part, Tone.FAINT)
     lines.append(titled_rule("On every namespace", frame.width, frame.signs.rule, fact=fact if fact.spans else None))
     window = Window(len(lines), count, first)
     in_view = shown.effects[first : first + count]

@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 
-from workbench.tui.actions import ACTIONS, MOTIONS, Action
+from workbench.tui.actions import ACTIONS, INCOMING_ACTIONS, MOTIONS, Action
 from workbench.tui.draw import Line, Tone, titled_rule
 from workbench.tui.screens.floating import Floating
 from workbench.tui.widgets.lines import LineList, look_of
@@ -27,6 +27,8 @@ class _Keys(LineList):
         if self._own:
             lines += [*map(self._row, self._own), Line(), titled_rule("Everywhere", width, signs.rule)]
         lines += map(self._row, ACTIONS)
+        lines += [Line(), titled_rule("While the incoming embedder is typed", width, signs.rule)]
+        lines += map(self._row, INCOMING_ACTIONS)
         return lines
 
     @staticmethod
