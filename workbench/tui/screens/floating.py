@@ -57,7 +57,7 @@ class Floating(ModalScreen[T]):
         found = self._dimmed.get((style, over))
         if found is None:
             plain = style.clear_meta_and_links() if style is not None else Style()
-            if over.a == 0:  # under an ansi theme nothing is dimmed
+            if over.a == 0 or over.ansi is not None:  # colours of an ansi theme cannot be mixed
                 self._dimmed[style, over] = plain
                 return plain
             mixed = Style.from_color(
