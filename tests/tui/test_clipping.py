@@ -81,7 +81,7 @@ async def _compare(paths: list[Path]) -> None:
                 node = Node(source=shown[report.path].key, space=place)
                 main.go_to(node)
                 await pilot.pause()
-                main.choose_view("ceiling")
+                main.desk.choose_view("ceiling")
                 shown_text = ""
                 for _ in range(500):
                     await pilot.pause()

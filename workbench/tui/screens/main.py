@@ -13,23 +13,20 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.worker import Worker, WorkerState
 
 from workbench.core.fingerprint import Fingerprint
-from workbench.index.job import Job
 from workbench.tui import messages
 from workbench.tui.actions import Action, Place, actions_for, bindings
-from workbench.tui.clipboard import copy_text
 from workbench.tui.draw import number
 from workbench.tui.reading import Reader
+from workbench.tui.screens.desk import ScreenDesk
 from workbench.tui.session import Session
 from workbench.tui.showing import header_at, page_at, places_at, source_at, space_at, subject_at
 from workbench.tui.signs import Signs
 from workbench.tui.state import Node
-from workbench.tui.threads import T
 from workbench.tui.tree import is_named, rows_of
-from workbench.tui.views import Subject, View
+from workbench.tui.views import View
 from workbench.tui.widgets.bars import FooterBar, HeaderBar
 from workbench.tui.widgets.lines import LineList, look_of
 from workbench.tui.widgets.pane import DetailPane, TabStrip
@@ -37,13 +34,10 @@ from workbench.tui.widgets.sources import Heading, SourcesPane, SourcesTree
 from workbench.tui.widgets.typed import Question, TypedLine
 
 if TYPE_CHECKING:
-    from workbench.index.model import IndexSource, Namespace
+    pass
 
 LOOK_SECONDS = 1.0
 """How often leases are looked at, and locked files that are waited for are tried again."""
-
-SAID_SECONDS = 4.0
-"""How long what just happened stands in the footer before it says again that a file is held."""
 
 REDRAW_SECONDS = 0.04
 """Answers of readers are drawn at most this often; what the user does is drawn at once."""
@@ -73,14 +67,13 @@ class MainScreen(Screen[None]):
             changed=self._update_soon,
             incoming=incoming,
         )
+        self.desk = ScreenDesk(self, self.session, self._show_frame)
         self._wanted = namespace
-        self._asked_from: Widget | None = None
         self._named = ""
         self._worst_first = False
         self._shown: Node | None = None
         self._update_due = False
         self._updated = 0.0
-        self._said_at = -SAID_SECONDS
         self._also_changed: Callable[[], None] = lambda: None
 
     def compose(self) -> ComposeResult:
@@ -88,7 +81,7 @@ class MainScreen(Screen[None]):
         yield HeaderBar()
         with Horizontal(id="panes"):
             yield SourcesPane(id="sources")
-            yield DetailPane(self)
+            yield DetailPane(self.desk)
         yield FooterBar()
         yield TypedLine()
 
@@ -203,7 +196,7 @@ class MainScreen(Screen[None]):
             footer.say(self._pane.view.busy, busy=True)
         elif reading:
             footer.say(f"{number(len(reading))} source{'s' if len(reading) > 1 else ''} being read", busy=True)
-        elif held and time.monotonic() - self._said_at > SAID_SECONDS:
+        elif held and not self.desk.just_said:
             footer.say("1 file held" if len(held) == 1 else f"{number(len(held))} files held")
         else:
             footer.say(self.session.said)
@@ -276,77 +269,20 @@ class MainScreen(Screen[None]):
             self._tree.focus()
             self._tree.move_to(places[node])
 
-    # --- what the screen does for a view: see views.Desk -------------------------------------------------------
-
-    def live(self, subject: Subject) -> tuple[IndexSource, Namespace] | None:
-        """Give the open source and its namespace."""
-        return self.session.live(subject.node)
-
-    def read(
-        self,
-        subject: Subject,
-        work: Callable[[Namespace, Job], T],
-        then: Callable[[T], None],
-        failed: Callable[[str], None],
-        progress: Callable[[int, int], None],
-    ) -> Job | None:
-        """Run ``work`` beside the event loop."""
-
-        def told(done: int, total: int) -> None:
-            progress(done, total)
-            self.post_message(messages.ViewProgress())
-
-        return self.session.ask(subject.node, work, then, failed, told)
+    # --- what views and the line to type say: see screens/desk.py ----------------------------------------------
 
     @on(messages.ViewProgress)
     def _view_progressed(self) -> None:
         self._pane.view.progressed()
         self._show_frame()
 
-    def say(self, said: str) -> None:
-        """Say what just happened."""
-        self.session.said = said
-        self._said_at = time.monotonic()
-        self._show_frame()
-
-    def frame_changed(self) -> None:
-        """Draw header and footer anew."""
-        if self.is_mounted:
-            self._show_frame()
-
-    def copy(self, text: str, what: str) -> None:
-        """Copy a text exactly, and say how much it was."""
-        copy_text(self.app, text)
-        self.say(f"copied {what}, {number(len(text))} characters")
-
-    def type_line(self, question: Question) -> None:
-        """Ask for one line of text, in the place of the footer."""
-        self._asked_from = self.focused
-        self.add_class("-typing")
-        self.query_one(TypedLine).ask(question)
-
     @on(TypedLine.Closed)
     def _line_closed(self) -> None:
-        """Give the focus back to whatever had it."""
-        self.remove_class("-typing")
-        if self._asked_from is not None and self._asked_from.is_mounted:
-            self._asked_from.focus()
-
-    def choose_view(self, id: str) -> View | None:
-        """Show another view of the namespace under the cursor, with the focus."""
-        view = self._pane.choose(id)
-        if view is not None:
-            self._pane.take_focus()
-            self._show_frame()
-        return view
+        self.desk.line_closed()
 
     @on(TabStrip.Picked)
     def _tab_picked(self, message: TabStrip.Picked) -> None:
-        self.choose_view(message.id)
-
-    def act(self, id: str) -> None:
-        """Do what one of the actions of the table does."""
-        getattr(self, f"action_{id}")()
+        self.desk.choose_view(message.id)
 
     # --- actions: see actions.py -------------------------------------------------------------------------------
 
@@ -417,23 +353,23 @@ class MainScreen(Screen[None]):
         if not text and space is not None and space.report is not None and space.report.findings:
             text = space.report.findings[0].message
         if text:
-            self.copy(text, "the message")
+            self.desk.copy(text, "the message")
 
     def action_view_overview(self) -> None:
         """Look at the verdicts."""
-        self.choose_view("overview")
+        self.desk.choose_view("overview")
 
     def action_view_chunks(self) -> None:
         """Look at the chunks."""
-        self.choose_view("chunks")
+        self.desk.choose_view("chunks")
 
     def action_view_ceiling(self) -> None:
         """Look at what an embedder never read."""
-        self.choose_view("ceiling")
+        self.desk.choose_view("ceiling")
 
     def action_view_vectors(self) -> None:
         """Look at the vectors."""
-        self.choose_view("vectors")
+        self.desk.choose_view("vectors")
 
     def action_find(self) -> None:
         """Search in the view that has the focus, else find sources by name."""
@@ -441,7 +377,7 @@ class MainScreen(Screen[None]):
             return
         if not self.session.opened.nothing:
             self._tree.focus()
-            self.type_line(
+            self.desk.type_line(
                 Question(
                     "/",
                     "part of a name; esc shows all",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -16,48 +16,21 @@ from workbench.tui.actions import Action, bindings_of
 from workbench.tui.clipping import Clipping, measure
 from workbench.tui.draw import Line, number
 from workbench.tui.pages.chunk import OpenChunk
-from workbench.tui.pages.chunks import (
-    Columns,
-    Shows,
-    Summary,
-    columns_for,
-    head_line,
-    row_line,
-    summary_line,
-)
-from workbench.tui.pages.parts import FRAME_ROWS, ROOMY, Frame
-from workbench.tui.pages.scale import Scale, scale_for
+from workbench.tui.pages.chunks import Columns
+from workbench.tui.pages.parts import FRAME_ROWS, Frame
 from workbench.tui.views import Desk, Subject, View
 from workbench.tui.views.chunk_actions import IN_CHUNK, IN_LIST, MATCHES, PARTS
+from workbench.tui.views.chunk_list import EVERYTHING, ChunkList
 from workbench.tui.views.yank import offer
-from workbench.tui.widgets.chunk_table import LEFT, PAGE, RIGHT, ChunkTable, Pages, TableHead
+from workbench.tui.widgets.chunk_table import LEFT, PAGE, RIGHT, ChunkTable, TableHead
 from workbench.tui.widgets.lines import LineList, look_of
 from workbench.tui.widgets.opened_chunk import OpenedChunk
 from workbench.tui.widgets.typed import Question
 
 _LISTING, _PAGES, _CHUNK, _SCALE, _JUMP = "listing", "pages", "chunk", "scale", "jump"
 _CYCLE = (SortBy.STORED, SortBy.CHARS, SortBy.ID, SortBy.SOURCE, SortBy.FINGERPRINT)
-_EVERYTHING = ListingQuery()
 _TYPING_SECONDS = 0.12
 """How long a filter rests before it is searched for."""
-
-
-@dataclass(slots=True)
-class _State:
-    """What is kept of one namespace while the user looks elsewhere."""
-
-    query: ListingQuery = _EVERYTHING
-    listing: Listing | None = None
-    everything: int | None = None
-    pages: Pages = field(default_factory=Pages)
-    cursor: int = 0
-    top: int = 0
-    clipping: Clipping | None = None
-    sortable: tuple[SortBy, ...] = (SortBy.STORED,)
-    source_says_more: bool | None = None
-    opened: OpenChunk | None = None
-    so_far: int | None = None
-    why: str = ""
 
 
 class Chunks(View):
@@ -72,8 +45,8 @@ class Chunks(View):
         self.head = TableHead(self._head_rows)
         self.chunk = OpenedChunk()
         self.chunk.display = False
-        self._kept: dict[tuple[int, int, int], _State] = {}
-        self._state = _State()
+        self._kept: dict[tuple[int, int, int], ChunkList] = {}
+        self._state = ChunkList()
         self._typing: Timer | None = None
         self._pages_asked: tuple[int, ...] = ()
 
@@ -89,6 +62,8 @@ class Chunks(View):
         """Remember where the user was in the namespace that is left."""
         if self.is_mounted and self.subject is not None:
             self._state.cursor, self._state.top = self.table.cursor, int(self.table.scroll_offset.y)
+        if subject is not None and self.subject is not None and subject.key == self.subject.key:
+            self._state.report = subject.space.report
         super().show(subject)
         if subject is not None and self._state.clipping is None and subject.space.report is not None:
             self._measure()
@@ -102,7 +77,8 @@ class Chunks(View):
         self._kept = {
             key: kept for key, kept in self._kept.items() if key[::2] != subject.key[::2] or key == subject.key
         }
-        self._state = self._kept.setdefault(subject.key, _State())
+        self._state = self._kept.setdefault(subject.key, ChunkList())
+        self._state.report = subject.space.report
         self._pages_asked = ()
         if self._state.listing is None:
             self._list(self._state.query)
@@ -117,7 +93,7 @@ class Chunks(View):
     def _put_back(self) -> None:
         state = self._state
         self._show_opened()
-        self.table.show(state.listing.total if state.listing is not None else 0, state.pages, state.cursor, state.top)
+        self.table.show(state.total, state.pages, state.cursor, state.top)
 
     def redraw(self) -> None:
         """Draw anew what is seen."""
@@ -145,7 +121,7 @@ class Chunks(View):
     def open_id(self, id: str) -> None:
         """Open the chunk of an id, among all chunks whatever the list was filtered by; other views lead here."""
         self._close_chunk()
-        self._list(_EVERYTHING, keep=id, opening=True)
+        self._list(EVERYTHING, keep=id, opening=True)
 
     def _list(self, query: ListingQuery, *, keep: str | None = None, opening: bool = False) -> None:
         """Have the rows found that a query asks for.
@@ -167,13 +143,9 @@ class Chunks(View):
             return listing, namespace.sortable, place, listing.page(first, PAGE, job)
 
         def then(answer: tuple[Listing, tuple[SortBy, ...], int | None, tuple[ChunkRow, ...]]) -> None:
-            listing, state.sortable, place, rows = answer
-            state.listing, state.pages, state.so_far = listing, Pages(), None
+            listing, sortable, place, rows = answer
             state.cursor, state.top = place or 0, 0
-            state.pages.put(state.cursor // PAGE, rows)
-            if query.contains == "" and query.min_chars is None:
-                state.everything = listing.total
-            self._learn(rows)
+            state.take(listing, sortable, state.cursor // PAGE, rows)
             if self.is_mounted:
                 self._pages_asked = ()
                 self.drop(_PAGES)
@@ -184,15 +156,8 @@ class Chunks(View):
                 self.desk.say("no such id here")
 
         what = "searching" if query.contains or query.min_chars is not None else "sorting"
-        self.ask(_LISTING, work, then, what="" if query == _EVERYTHING else what)
+        self.ask(_LISTING, work, then, what="" if query == EVERYTHING else what)
         self._refresh_head()
-
-    def _learn(self, rows: tuple[ChunkRow, ...]) -> None:
-        """Find out once whether sources say more than ids, which often begin with them."""
-        if self._state.source_says_more is None and rows:
-            self._state.source_says_more = SortBy.SOURCE in self._state.sortable and any(
-                row.source is not None and not _in_the_id(row.source, row.id) for row in rows
-            )
 
     def progressed(self) -> None:
         """Say how many were found so far."""
@@ -225,59 +190,20 @@ class Chunks(View):
 
     # --- drawing -----------------------------------------------------------------------------------------------
 
-    def _ceiling(self) -> int | None:
-        report = self.subject.space.report if self.subject is not None else None
-        if report is None or report.ceiling.clipped is None:
-            return None
-        return int(report.ceiling.ceiling.chars)
-
-    def _shows(self) -> Shows:
-        subject = self.subject
-        report = subject.space.report if subject is not None else None
-        has_text = SortBy.CHARS in self._state.sortable
-        mixed = report is not None and len(report.fingerprints.counts) > 1
-        return Shows(has_text, bool(self._state.source_says_more), mixed, has_text)
-
     def _columns(self, width: int) -> Columns:
-        return columns_for(width, self._shows(), look_of(self)[1])
-
-    def _scale(self, cells: int) -> Scale | None:
-        clipping = self._state.clipping
-        if clipping is None or not cells:
-            return None
-        resolved = int(clipping.resolved.chars)
-        return scale_for(cells, clipping.longest, resolved, resolved, clipping.mark("p95"))
+        return self._state.columns(width, look_of(self)[1])
 
     def _draw_row(self, row: ChunkRow, frame: Frame, here: bool) -> Line:
-        columns = self._columns(frame.width)
-        return row_line(row, columns, self._scale(columns.bar[1]), self._ceiling(), frame, here)
+        return self._state.draw_row(row, frame, here)
 
     def _nothing(self) -> str:
-        """Say why no row is listed."""
-        if self._state.listing is None or _LISTING in self.asked:
-            return ""
-        return "no chunk is like that; esc shows all" if self._filtered else "no chunks are stored here yet"
+        return "" if self._state.listing is None or _LISTING in self.asked else self._state.nothing()
 
     def _head_rows(self, width: int) -> list[Line]:
-        _, signs = look_of(self)
-        roomy = self.app.size.height >= ROOMY
-        frame = Frame(width, 1, signs, self.table.has_focus, above=self.app.size.height - FRAME_ROWS - 1)
-        state = self._state
-        summary = Summary(
-            state.query,
-            state.listing.total if state.listing is not None else None,
-            state.everything if state.everything is not None else self._known_total(),
-            self.table.cursor,
-            _LISTING in self.asked and state.query != _EVERYTHING,
-            state.so_far,
-            state.why,
-        )
-        rows = [summary_line(summary, frame), head_line(self._columns(width), state.query, signs)]
-        return [Line(), rows[0], Line(), rows[1]] if roomy else rows
-
-    def _known_total(self) -> int | None:
-        report = self.subject.space.report if self.subject is not None else None
-        return report.fingerprints.count if report is not None else None
+        above = self.app.size.height - FRAME_ROWS - 1
+        frame = Frame(width, 1, look_of(self)[1], self.table.has_focus, above=above)
+        making = _LISTING in self.asked and self._state.query != EVERYTHING
+        return self._state.head(frame, self.table.cursor, making=making)
 
     def _refresh_head(self) -> None:
         if self.is_mounted:
@@ -289,7 +215,7 @@ class Chunks(View):
         """Give the keys of the list, or of the opened chunk."""
         state = self._state
         if state.opened is None:
-            if self._ceiling() is None:
+            if self._state.ceiling is None:
                 return tuple(action for action in IN_LIST if action.id != "clipped_only")
             return IN_LIST
         matches = MATCHES if self.chunk.landmarks.matches else ()
@@ -346,7 +272,7 @@ class Chunks(View):
         if self._state.opened is not None:
             self.action_to_cut()
             return
-        ceiling = None if self._state.query.min_chars is not None else self._ceiling()
+        ceiling = None if self._state.query.min_chars is not None else self._state.ceiling
         self._list(replace(self._state.query, min_chars=ceiling), keep=self._id_at_cursor())
 
     def find(self) -> bool:
@@ -395,7 +321,7 @@ class Chunks(View):
             if place is None and row is not None and 1 <= row <= listing.total:
                 place = row - 1
             if place is None:
-                where = "in this filter" if self._state.query != _EVERYTHING else "here"
+                where = "in this filter" if self._state.query != EVERYTHING else "here"
                 self.desk.say(f"no such id or row {where}")
                 return
             self._close_chunk()
@@ -419,7 +345,7 @@ class Chunks(View):
             if chunk is None:
                 self.desk.say("this chunk is gone from the file")
                 return
-            state.opened = OpenChunk(chunk, place, listing.total, self._ceiling(), state.query.contains)
+            state.opened = OpenChunk(chunk, place, listing.total, self._state.ceiling, state.query.contains)
             self.table.move_to(place)
             self._show_opened()
 
@@ -447,12 +373,7 @@ class Chunks(View):
         """From the chunk to the list, from the filter to all."""
         if self._state.opened is not None:
             return "list"
-        return "all" if self._filtered else super().back_title
-
-    @property
-    def _filtered(self) -> bool:
-        query = self._state.query
-        return bool(query.contains) or query.min_chars is not None
+        return "all" if self._state.filtered else super().back_title
 
     def back(self) -> bool:
         """From the chunk to the list; from a filter to all."""
@@ -461,10 +382,11 @@ class Chunks(View):
             if stopped_listing and self._state.listing is not None:
                 self._state.query = self._state.listing.query
             self.redraw()
+            self.table.want()
             return True
         if self._close_chunk():
             return True
-        if self._filtered:
+        if self._state.filtered:
             self._list(replace(self._state.query, contains="", min_chars=None), keep=self._id_at_cursor())
             return True
         return False
@@ -515,8 +437,3 @@ class Chunks(View):
             return
         place = state.opened.row if state.opened is not None else self.table.cursor
         offer(self, state.listing, place, subject.source.path, subject.source.container)
-
-
-def _in_the_id(source: str, id: str) -> bool:
-    """Whether an id such as ``refunds.md#4`` says its source ``guide/refunds.md`` already."""
-    return id.startswith(source) or source.endswith(id.rpartition("#")[0] or id)

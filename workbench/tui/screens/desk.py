@@ -1,0 +1,103 @@
+"""What the main screen does for its views: reading for them, words in the footer, a line to type, another view."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from workbench.tui import messages
+from workbench.tui.clipboard import copy_text
+from workbench.tui.draw import number
+from workbench.tui.widgets.pane import DetailPane
+from workbench.tui.widgets.typed import Question, TypedLine
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+    from textual.widget import Widget
+
+    from workbench.index.job import Job
+    from workbench.index.model import IndexSource, Namespace
+    from workbench.tui.session import Session
+    from workbench.tui.threads import T
+    from workbench.tui.views import Subject, View
+
+SAID_SECONDS = 4.0
+"""How long what just happened stands in the footer before it says again that a file is held."""
+
+
+class ScreenDesk:
+    """Implements views.Desk over a screen that has a detail pane and a line to type."""
+
+    def __init__(self, screen: Screen[None], session: Session, frame_changed: Callable[[], None]) -> None:
+        self._screen = screen
+        self._session = session
+        self._frame_changed = frame_changed
+        self._asked_from: Widget | None = None
+        self._said_at = -SAID_SECONDS
+
+    @property
+    def just_said(self) -> bool:
+        """Whether what was said last is new enough to stand before everything else."""
+        return time.monotonic() - self._said_at <= SAID_SECONDS
+
+    def live(self, subject: Subject) -> tuple[IndexSource, Namespace] | None:
+        """Give the open source and its namespace."""
+        return self._session.live(subject.node)
+
+    def read(
+        self,
+        subject: Subject,
+        work: Callable[[Namespace, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+        progress: Callable[[int, int], None],
+    ) -> Job | None:
+        """Run ``work`` beside the event loop."""
+
+        def told(done: int, total: int) -> None:
+            progress(done, total)
+            self._screen.post_message(messages.ViewProgress())
+
+        return self._session.ask(subject.node, work, then, failed, told)
+
+    def say(self, said: str) -> None:
+        """Say what just happened."""
+        self._session.said = said
+        self._said_at = time.monotonic()
+        self._frame_changed()
+
+    def frame_changed(self) -> None:
+        """Draw header and footer anew."""
+        if self._screen.is_mounted:
+            self._frame_changed()
+
+    def copy(self, text: str, what: str) -> None:
+        """Copy a text exactly, and say how much it was."""
+        copy_text(self._screen.app, text)
+        self.say(f"copied {what}, {number(len(text))} characters")
+
+    def type_line(self, question: Question) -> None:
+        """Ask for one line of text, in the place of the footer."""
+        self._asked_from = self._screen.focused
+        self._screen.add_class("-typing")
+        self._screen.query_one(TypedLine).ask(question)
+
+    def line_closed(self) -> None:
+        """Give the focus back to whatever had it."""
+        self._screen.remove_class("-typing")
+        if self._asked_from is not None and self._asked_from.is_mounted:
+            self._asked_from.focus()
+
+    def choose_view(self, id: str) -> View | None:
+        """Show another view of the namespace under the cursor, with the focus."""
+        pane = self._screen.query_one(DetailPane)
+        view = pane.choose(id)
+        if view is not None:
+            pane.take_focus()
+            self._frame_changed()
+        return view
+
+    def act(self, id: str) -> None:
+        """Do what one of the actions of the screen does."""
+        getattr(self._screen, f"action_{id}")()
