@@ -103,6 +103,7 @@ def _retrieval(joined: JoinedRetrieval) -> JsonObject:
             "count": space.count,
             "same_model": space.same_model,
             "empty": space.empty,
+            "elsewhere": space.elsewhere,
         },
     }
 

@@ -86,7 +86,7 @@ def _wrong_spaces(retrievals: Sequence[JoinedRetrieval]) -> Iterable[Finding]:
     for each in retrievals:
         if each.space is not None:
             name = each.namespace.name if each.namespace is not None else each.retrieval.namespace
-            key = (each.space.against, each.space.query, each.space.other, each.space.empty, name)
+            key = (each.space.against, each.space.query, each.space.other, each.space.empty, each.space.elsewhere, name)
             groups.setdefault(key, []).append((each.retrieval.n, each.space, name))
     for group in groups.values():
         numbers = [number for number, _, _ in group]
@@ -114,6 +114,8 @@ def _wrong_space(numbers: Sequence[int], space: WrongSpace, name: str | None, ch
     message = f"{who} asked with '{query}', and {said}{reason}"
     if space.empty:
         message += ". It got nothing and was not refused: the store skipped what is of another embedder"
+    if space.elsewhere:
+        message += ". What is recorded of it is not of this index: it searched another one, or this before a rebuild"
     if space.same_model:
         message += ". The model table lists both names as one space: it may be the same model under another name"
     return message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,8 @@ class WrongSpace:
         count: how many chunks or entries; 0 when the index as a whole decides.
         same_model: the model table lists both names as one space.
         empty: the search gave nothing at all, without a word of refusal.
+        elsewhere: the entries that it loaded are of its own embedder, or none of its ids is in the index: it searched
+            another index than the opened one, or this one before it was built again.
     """
 
     against: Against
@@ -47,6 +49,7 @@ class WrongSpace:
     count: int = 0
     same_model: bool = False
     empty: bool = False
+    elsewhere: bool = False
 
 
 def wrong_space(
@@ -65,7 +68,10 @@ def wrong_space(
         return _verdict(Against.ENTRIES, query, by_entries[0], by_entries[1], empty=empty)
     if namespace is not None and namespace.fingerprint is not None:
         if fingerprint_conflict(namespace.fingerprint, query) is not None:
-            return _verdict(Against.INDEX, query, namespace.fingerprint, 0, empty=empty)
+            verdict = _verdict(Against.INDEX, query, namespace.fingerprint, 0, empty=empty)
+            strangers = bool(chunks) and not any(chunk is not None for chunk in chunks)
+            named = any(entry.model is not None for entry in retrieval.entries)
+            return replace(verdict, elsewhere=strangers or named)
         said = [parse_fingerprint(each.fingerprint) for each in chunks if each is not None and each.fingerprint]
         by_chunks = _most_frequent(query, said)
         if by_chunks is not None:
