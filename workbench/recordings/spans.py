@@ -21,7 +21,7 @@ _PLAIN_FAILURES = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _BETWEEN = re.compile(rb"[ \t\n\r]*+,?[ \t\n\r]*+")
 _NAME = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t\n\r]*+:[ \t\n\r]*+', re.DOTALL)
 _RECORD_START = re.compile(rb"\n[{\[]")
-_GLUED = re.compile(rb'\{[ \t]*"')
+_FIRST_KEY = re.compile(rb'\{[ \t]*"[^"\\]{1,64}"')
 _MOST_TRIES = 64
 _AHEAD = 1 << 20
 _PIECE = 1 << 24
@@ -230,6 +230,7 @@ def values_of_line(line: bytes, at: int, number: int, *, last: bool, notes: list
         try:
             end = scanner.value_end(line, here, len(line))
         except Damage as damage:
+            found = [each for each in found if line[each.start - at] in b"[{"]  # a scalar before damage is part of it
             glued = _glued(line, here)
             if damage.cut and last and glued is None:
                 words = f"the last line is cut at byte {at + len(line):,}: {damage.words}"
@@ -247,14 +248,16 @@ def values_of_line(line: bytes, at: int, number: int, *, last: bool, notes: list
 
 
 def _glued(line: bytes, after: int) -> int | None:
-    """Find the last whole record that a damaged line ends with."""
-    places = [match.start() for match in _GLUED.finditer(line, after + 1)]
+    """Find the last whole record that a damaged line ends with: it begins with the same key as the line."""
+    begin = _FIRST_KEY.match(line, after)
+    if begin is None:
+        return None
+    places = [match.start() for match in re.finditer(re.escape(begin.group()), line) if match.start() > after]
     body = line.rstrip(b" \t\r\n")
-    best: int | None = None
-    for place in reversed(places[-_MOST_TRIES:]):
+    for place in places[-_MOST_TRIES:]:
         if is_plain(memoryview(body)[place:]):
-            best = place
-    return best
+            return place
+    return None
 
 
 def oddities(data: bytes) -> list[str]:
