@@ -106,22 +106,32 @@ async def test_quitting_gives_up_what_a_view_reads() -> None:
 
 async def test_a_name_is_found_in_the_tree_and_n_goes_through_the_matches() -> None:
     async with driven(scenes.loaded()) as app:
-        await app.press("slash", *"A")
-        assert [row.name for row in app.tree.rows] == [
-            "index.duckdb", "handbook", "legacy-faq", "changelog", "drafts", "archive.duckdb",
-        ]  # fmt: skip
-        await app.press("backspace", *"ha")
-        assert [row.name for row in app.tree.rows] == ["index.duckdb", "handbook", "changelog"] or True
+        await app.press("slash", *"CHi")
+        assert [row.name for row in app.tree.rows] == ["archive.duckdb"]
+        await app.press("backspace")
+        assert [row.name for row in app.tree.rows] == ["index.duckdb", "changelog", "archive.duckdb"]
         await app.press("enter")
         assert app.tree.has_focus
-        names = []
-        for key in ("n", "n", "N"):
+        assert app.main.query_one(Heading).fact == "/CH"
+        names = [app.tree.rows[app.tree.cursor].name]
+        for key in ("n", "n", "N", "N"):
             await app.press(key)
             names.append(app.tree.rows[app.tree.cursor].name)
-        assert len(set(names)) >= 1
-        assert app.main.query_one(Heading).fact == "/ha"
+        assert names == ["archive.duckdb", "changelog", "archive.duckdb", "changelog", "archive.duckdb"]
         await app.press("escape")
         assert len(app.tree.rows) > 6
+
+
+async def test_a_name_in_a_closed_folder_is_found() -> None:
+    reader = scenes.loaded()
+    reader.paths = {"support": tuple(reader.paths), **reader.paths}
+    async with driven(reader, paths=("support",)) as app:
+        await app.press("left")
+        assert len(app.tree.rows) == 1
+        await app.press("slash", *"drafts", "enter")
+        assert [row.name for row in app.tree.rows] == ["support/", "index.duckdb", "drafts"]
+        await app.press("escape")
+        assert len(app.tree.rows) == 1
 
 
 async def test_esc_while_finding_shows_all_sources_again() -> None:
