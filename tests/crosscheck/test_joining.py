@@ -120,7 +120,7 @@ def test_a_report_without_a_ceiling_leaves_the_loss_unknown() -> None:
 
 
 def test_a_recorded_text_is_held_against_a_model_that_the_table_knows() -> None:
-    known = Fingerprint("onnx:all-MiniLM-L6-v2:int8", 384)
+    known = Fingerprint("sentence-transformers/all-MiniLM-L6-v2", 384)
     entry = model_table().known(known)
     assert entry is not None
     ceiling = entry.max_input_chars
