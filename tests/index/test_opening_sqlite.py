@@ -286,10 +286,11 @@ class TestHostileSqlite:
     def test_a_value_without_end_is_refused(self, file: Path) -> None:
         with (
             opening.open_sqlite(file) as source,
-            pytest.raises(sqlite3.DataError),
+            pytest.raises(SourceError) as refused,
             source.cursor() as connection,
         ):
             connection.execute("SELECT zeroblob(1000000000)").fetchall()
+        assert refused.value.problem is Problem.NOT_READABLE_YET
 
     def test_a_file_that_is_sqlite_only_by_its_first_bytes_is_damage(self, tmp_path: Path) -> None:
         path = tmp_path / "index.db"

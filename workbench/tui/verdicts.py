@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from workbench.checkup.findings import Code, Finding, Severity, worst_first
+from workbench.checkup.wording import counted
 from workbench.index.problems import Problem
 from workbench.tui.draw import Tone, number, short_fingerprint
 from workbench.tui.signs import Signs
@@ -330,7 +331,7 @@ def _duplicates(report: NamespaceReport) -> Concern:
     found = report.duplicates.duplicates
     state, sentence, fix = _worst(report.duplicates.findings, State.OK)
     if found.ids:
-        said = f"{number(found.ids)} ids on {number(found.rows)} rows"
+        said = f"{counted(found.ids, 'id')} on {counted(found.rows, 'row')}"
         return Concern("Duplicates", state, said, sentence, fix, found.rows, report.fingerprints.count)
     if report.fingerprints.count == 0:
         return Concern("Duplicates", State.EMPTY, "none", "There are no rows yet.")
