@@ -209,7 +209,17 @@ def attributes_of(value: object) -> Attributes:
     for each in as_list(value):
         if isinstance(each, dict) and isinstance(each.get("key"), str):
             raw[str(each["key"])] = each.get("value")
-    return Attributes(raw, any_value)
+    return Attributes(raw, any_value, _items)
+
+
+def _items(value: object) -> list[object]:
+    """Give the items of an array as they are, or of one that is JSON in a string."""
+    if not isinstance(value, dict):
+        return []
+    array = value.get("arrayValue", value.get("array_value"))
+    if isinstance(array, dict):
+        return as_list(array.get("values"))
+    return as_list(value.get("stringValue", value.get("string_value")))
 
 
 def any_value(value: object, depth: int = 0) -> object:

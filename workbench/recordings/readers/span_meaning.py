@@ -148,7 +148,7 @@ def _dims(attributes: Attributes) -> int | None:
     """Give the observed length of the vectors, else the stated one."""
     for key in attributes.starting("embedding."):
         if _NUMBERED_VECTOR.fullmatch(key) or key == "embedding.vector":
-            observed = len(as_list(attributes.get(key)))
+            observed = attributes.length(key)
             if observed > 1:
                 return observed
     for value in (attributes.get("ai.embedding"), *as_list(attributes.get("ai.embeddings"))[:1]):

@@ -7,16 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.recordings.model import Node, Note, RecordedError, Run, Step
-from workbench.recordings.readers.lenient import as_text, milliseconds
+from workbench.recordings.readers.lenient import as_list, as_text, milliseconds
 from workbench.recordings.steps import RawStep, finish_steps
 
 
 class Attributes:
     """The attributes of one span by key, each decoded only when it is asked for: most hold vectors or whole bodies."""
 
-    def __init__(self, raw: Mapping[str, object], decode: Callable[[object], object] = lambda value: value) -> None:
+    def __init__(
+        self,
+        raw: Mapping[str, object],
+        decode: Callable[[object], object] = lambda value: value,
+        items: Callable[[object], list[object]] = as_list,
+    ) -> None:
         self._raw = raw
         self._decode = decode
+        self._items = items
 
     def __contains__(self, key: str) -> bool:
         return key in self._raw
@@ -37,6 +43,10 @@ class Attributes:
             if text is not None:
                 return text
         return None
+
+    def length(self, key: str) -> int:
+        """Give how many items a list has, which is not decoded for that; 0 when it is none."""
+        return len(self._items(self._raw.get(key)))
 
     def starting(self, prefix: str) -> list[str]:
         """Give the keys that begin so, in their order."""
