@@ -42,7 +42,7 @@ def look(value: object) -> Look:
                     elif key == "embeddings" and any(map(is_numeric_vector, each)):
                         return Look(True, likely)
                     push(each)
-                elif kind is str and len(each) > _TEXT:
+                elif kind is str and len(each) > _TEXT and (each[0] in _BEGINS or " " not in each[:64]):
                     likely = likely or _is_suspect(key, each)
         elif type(node) is list and node:
             first = type(node[0])
@@ -63,6 +63,7 @@ def look(value: object) -> Look:
 
 _NUMBERS = frozenset((int, float))
 _OPENS = frozenset(("{", "["))
+_BEGINS = frozenset("{[ \t\r\n")
 
 
 def _is_suspect(key: str, text: str) -> bool:

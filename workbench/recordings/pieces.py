@@ -41,7 +41,7 @@ class Kind(Enum):
     MEMBERS = "members"
     """Members of an object or array; the brackets around them are not in the text."""
     LINES = "lines"
-    """Lines in brackets, a comma before each line feed; both are not in the text."""
+    """Lines as they stand; the proof is of them in brackets, with commas for line feeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Piece(Generic[Proof]):
 
     Attributes:
         kind: how it stands in the text.
-        data: one JSON value, or glue.
+        data: one JSON value, lines of them, or glue.
         proof: what the caller made of it while proving that it is JSON; None when it was proven otherwise.
     """
 
@@ -60,7 +60,11 @@ class Piece(Generic[Proof]):
 
 
 def pieces_of(
-    document: FileDocument, notes: list[Note], prove: Callable[[bytes], tuple[Proof, int] | None]
+    document: FileDocument,
+    notes: list[Note],
+    prove: Callable[[bytes], tuple[Proof, int] | None],
+    *,
+    lines_together: bool = True,
 ) -> Iterator[Piece[Proof]]:
     """Cut the text of a document; the pieces in their order, without what was added around them, are the text.
 
@@ -72,6 +76,7 @@ def pieces_of(
         notes: gets what is damaged.
         prove: is asked about guesses. Gives what the caller makes of a value, and how many items it has when it is a
             list; None when it is no JSON by the letter.
+        lines_together: whether many lines may be one piece, or each must be one.
     """
     if document.form == Form.TEXT:
         raise RecordingError(
@@ -79,7 +84,7 @@ def pieces_of(
             f"{document.name} is neither JSON nor JSON Lines, and only those are summarised; export it as one of them",
         )
     if document.form == Form.JSONL:
-        return _Lines(document, notes, prove).pieces()
+        return _Lines(document, notes, prove, together=lines_together).pieces()
     return _Cutter(document, notes, prove).pieces()
 
 
@@ -87,11 +92,17 @@ class _Lines(Generic[Proof]):
     """JSON Lines: whole lines together where they are plain, else each by itself."""
 
     def __init__(
-        self, document: FileDocument, notes: list[Note], prove: Callable[[bytes], tuple[Proof, int] | None]
+        self,
+        document: FileDocument,
+        notes: list[Note],
+        prove: Callable[[bytes], tuple[Proof, int] | None],
+        *,
+        together: bool,
     ) -> None:
         self._document = document
         self._notes = notes
         self._prove = prove
+        self._together = together
         self._number = 0
         self._at = document.span.start
 
@@ -110,24 +121,25 @@ class _Lines(Generic[Proof]):
 
     def _block(self, block: bytes) -> Iterator[Piece[Proof]]:
         """Give whole lines, the last line feed not among them."""
-        lines = block.split(b"\n")
-        begin, size = 0, 0
-        for index, line in enumerate(lines, 1):
-            size += len(line)
-            if size >= _ENOUGH or index == len(lines):
-                yield from self._group(lines[begin:index])
-                begin, size = index, 0
+        begin = 0
+        while begin <= len(block):
+            cut = block.rfind(b"\n", begin, begin + _ENOUGH) if len(block) - begin > _ENOUGH else len(block)
+            if cut < 0:
+                cut = block.find(b"\n", begin)
+                cut = len(block) if cut < 0 else cut
+            yield from self._group(block[begin:cut])
+            begin = cut + 1
 
-    def _group(self, lines: list[bytes]) -> Iterator[Piece[Proof]]:
-        data = b"[" + b",\n".join(lines) + b"]"
-        proven = self._prove(data)
-        if proven is not None and proven[1] == len(lines):
-            self._number += len(lines)
-            self._at += len(data) - len(lines)  # two brackets more, a comma for each line feed but the last
-            yield Piece(Kind.LINES, data, proven[0])
+    def _group(self, lines: bytes) -> Iterator[Piece[Proof]]:
+        count = lines.count(b"\n") + 1
+        proven = self._prove(lines.replace(b"\n", b",").join((b"[", b"]"))) if self._together else None
+        if proven is not None and proven[1] == count:
+            self._number += count
+            self._at += len(lines) + 1
+            yield Piece(Kind.LINES, lines, proven[0])
             yield Piece(Kind.GLUE, b"\n")
             return
-        for line in lines:
+        for line in lines.split(b"\n"):
             yield from self._line(line, last=False)
 
     def _line(self, line: bytes, *, last: bool) -> Iterator[Piece[Proof]]:

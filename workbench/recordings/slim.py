@@ -28,39 +28,6 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Slimmed:
-    """A text without its vectors.
-
-    Attributes:
-        text: the bytes.
-        by_rule: how many vectors each rule took.
-        likely: how many more the wide rules would take.
-        masked: how many strings were masked.
-        values: how many values a list has that is the text as a whole, else 1.
-    """
-
-    text: bytes
-    by_rule: dict[str, int]
-    likely: int = 0
-    masked: int = 0
-    values: int = 1
-
-    @property
-    def count(self) -> int:
-        """Vectors replaced."""
-        return sum(self.by_rule.values())
-
-
-SINGLE = "embedding"
-BATCH = "embeddings"
-
-_STEM = b'"embedding'
-_REST_OF_KEY = re.compile(rb'(s?)"[ \t\r\n]*+:[ \t\r\n]*+\[')
-_NEXT = re.compile(rb"[ \t\r\n]*+([,\]])[ \t\r\n]*+")
-_PATIENCE = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
 class Replacement:
     """A vector's bytes, from ``start`` to ``end``, its shape, and the rule that found it."""
 
@@ -77,20 +44,55 @@ class Replacement:
         return summary_text(self.dims, self.norm)
 
 
+@dataclass(frozen=True, slots=True)
+class Slimmed:
+    """A text without its vectors.
+
+    Attributes:
+        text: the bytes.
+        by_rule: how many vectors each rule took.
+        likely: how many more the wide rules would take.
+        masked: how many strings were masked.
+        values: how many values a list has that is the text as a whole, else 1.
+        found: the seed's vectors, by their places in the text as it was.
+    """
+
+    text: bytes
+    by_rule: dict[str, int]
+    likely: int = 0
+    masked: int = 0
+    values: int = 1
+    found: tuple[Replacement, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Vectors replaced."""
+        return sum(self.by_rule.values())
+
+
+SINGLE = "embedding"
+BATCH = "embeddings"
+
+_STEM = b'"embedding'
+_REST_OF_KEY = re.compile(rb'(s?)"[ \t\r\n]*+:[ \t\r\n]*+\[')
+_NEXT = re.compile(rb"[ \t\r\n]*+([,\]])[ \t\r\n]*+")
+_PATIENCE = 1 << 20
+
+
 def summary_text(dims: int, norm: float) -> bytes:
     """Write a summary as JSON; a norm that is not finite is null."""
     return b'{"dims":%d,"norm":%s}' % (dims, repr(norm).encode() if isfinite(norm) else b"null")
 
 
-def replaced(data: bytes, found: Sequence[Replacement]) -> bytes:
-    """Give the bytes with every replacement made."""
+def replaced(data: bytes, found: Sequence[Replacement], shift: int = 0) -> bytes:
+    """Give the bytes with every replacement made; their places count from ``shift`` bytes before ``data``."""
     if not found:
         return data
     parts: list[bytes] = []
     at = 0
     for each in found:
-        parts += (data[at : each.start], each.text)
-        at = each.end
+        parts += (data[at : each.start - shift], each.text)
+        at = each.end - shift
     parts.append(data[at:])
     return b"".join(parts)
 
@@ -268,7 +270,7 @@ def slimmed(data: bytes, options: Options, *, level: int = 0, proven: bool = Fal
         secrets = find_secrets(values.loads(text))
         masked = len(secrets)
         text = edited(text, {path: string_text(masked_text) for path, masked_text in secrets.items()})
-    return Slimmed(text, by_rule, likely, masked, len(value) if isinstance(value, list) else 1)
+    return Slimmed(text, by_rule, likely, masked, len(value) if isinstance(value, list) else 1, tuple(found))
 
 
 def _count(found: Sequence[Replacement]) -> dict[str, int]:

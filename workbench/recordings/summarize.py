@@ -14,7 +14,7 @@ from typing import IO
 from workbench.recordings.document import FileDocument
 from workbench.recordings.model import Note
 from workbench.recordings.pieces import Kind, Piece, pieces_of
-from workbench.recordings.slim import Options, Slimmed, slimmed
+from workbench.recordings.slim import Options, Slimmed, replaced, slimmed
 from workbench.recordings.spans import oddities
 
 _MOST_NOTES = 200
@@ -140,7 +140,8 @@ def _texts(document: FileDocument, notes: list[Note], options: Options, totals: 
         one = slimmed(data, options)
         return None if one is None else (one, one.values)
 
-    for piece in pieces_of(document, notes, prove):
+    together = not (options.wide or options.redact)
+    for piece in pieces_of(document, notes, prove, lines_together=together):
         if piece.kind is Kind.GLUE:
             yield piece.data
             continue
@@ -149,7 +150,7 @@ def _texts(document: FileDocument, notes: list[Note], options: Options, totals: 
         if piece.kind is Kind.MEMBERS:
             yield one.text[1:-1]
         elif piece.kind is Kind.LINES:
-            yield one.text[1:-1].replace(b",\n", b"\n")
+            yield replaced(piece.data, one.found, 1)
         else:
             yield one.text
 
