@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from workbench.recordings import scanner, spans, values
+from workbench.recordings import plain, scanner, spans, values
 from workbench.recordings.far_index import FarIndex, Gone
 from workbench.recordings.model import Head, Note, RecordingError, Span, Unreadable
 from workbench.recordings.spans import Child, Form, Found
@@ -128,7 +128,11 @@ class FileDocument:
             self.form = str(Form.CONCATENATED)
         if not self._walked:
             self._walked = True
-            self._notes = _bounded(notes)
+            # Where a text was not read further it is not cut.
+            kept = [
+                note for note in notes if not (self.limited and note.byte is not None and note.byte >= self.span.end)
+            ]
+            self._notes = _bounded(kept)
 
     def read(self, span: Span) -> bytes:
         """Give the bytes of a range."""
@@ -151,7 +155,7 @@ class FileDocument:
                 return self._far.is_plain(span)
             except Gone:
                 raise self._file.changed() from None
-        return spans.is_plain(self.read(span))
+        return plain.is_plain(self.read(span))
 
     def pieces(self) -> Iterator[bytes]:
         """Give the whole text a MiB at a time."""
@@ -222,15 +226,16 @@ def _values_of_head(text: bytes) -> Iterator[object]:
     for _ in range(_HEAD_VALUES):
         if at >= len(text):
             return
-        value, damage = values.parse(text, at, len(text))
-        if damage is None:
-            yield value
-            at = scanner.blanks_end(text, scanner.value_end(text, at, len(text)), len(text))
+        end = plain.plain_end(text, at, len(text))
+        if end >= 0:
+            yield values.loads(text[at:end])
+            at = scanner.blanks_end(text, end, len(text))
             continue
-        if isinstance(value, dict | list):
+        value, damage = values.parse_beginning(text, at, len(text))
+        if isinstance(value, dict | list) or damage is None:
             yield value
         newline = text.find(b"\n", at)
-        if damage.cut or newline < 0:
+        if damage is None or damage.cut or newline < 0:
             return
         at = scanner.blanks_end(text, newline, len(text))
 

@@ -16,7 +16,8 @@ from typing import IO
 import msgspec
 
 from workbench.recordings.model import Note, Span
-from workbench.recordings.spans import Child, Found, children_of_range, is_plain_range, values_in
+from workbench.recordings.plain import is_plain_range
+from workbench.recordings.spans import Child, Found, children_of_range, values_in
 
 _MODULE = "workbench.recordings.far_index"
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
 
-import msgspec
-
 from workbench.recordings import scanner, spans
 from workbench.recordings.document import FileDocument
 from workbench.recordings.model import Note, RecordingError, Span, Unreadable
+from workbench.recordings.plain import Plain, plain_end
 from workbench.recordings.scanner import Damage
 from workbench.recordings.spans import Form
 
@@ -20,15 +19,12 @@ Proof = TypeVar("Proof")
 
 _WINDOW = 1 << 20
 _ENOUGH = 256 << 10
-_ANY: msgspec.json.Decoder[msgspec.Raw] = msgspec.json.Decoder(msgspec.Raw)
-_TRAILING = re.compile(r"trailing characters \(byte ([0-9]+)\)")
 _KEY = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t\n\r]*+:[ \t\n\r]*+', re.DOTALL)
 _KEPT_WHOLE = re.compile(rb'(?:embeddings?|vectors?|embedding_dict)"|\\u00', re.I)
 _RECORD_START = re.compile(rb"\n[{\[]")
 _LONGEST_KEY = 64 << 20
 _DEEPEST = 64
 _MOST_MISSES = 3
-_BLANK = b" \t\r\n"
 
 
 class Kind(Enum):
@@ -394,20 +390,9 @@ class _Cutter(Generic[Proof]):
         """Give where the value at a place of the window ends; None when it goes on behind it. Raises Damage."""
         window = self._window
         data, whole = window.data, window.reaches_end
-        try:
-            end = here + len(memoryview(_ANY.decode(memoryview(data)[here:])))
-        except RecursionError:
-            end = -1
-        except msgspec.DecodeError as error:
-            words = str(error)
-            trailing = _TRAILING.search(words)
-            end = -1
-            if trailing:
-                end = here + int(trailing.group(1)) - 1  # it has stepped over the first of them
-                while data[end - 1] in _BLANK:
-                    end -= 1
-            elif not whole and "truncated" in words:
-                return None
+        end = plain_end(data, here, len(data))
+        if end == Plain.CUT and not whole:
+            return None
         if end < 0:
             try:
                 end = scanner.value_end(data, here, len(data))

@@ -18,7 +18,7 @@ _FLAT_ITEM = rb"(?:NaN|-?Infinity|" + _NUMBER + rb")"
 _FLAT = re.compile(
     rb"\[" + _BLANKS + _FLAT_ITEM + rb"(?:" + _BLANKS + rb"," + _BLANKS + _FLAT_ITEM + rb")*+" + _BLANKS + rb"\]"
 )
-_KEY = re.compile(_BLANKS + rb"(" + _STRING + rb")" + _BLANKS + rb":")
+KEY = re.compile(_BLANKS + rb"(" + _STRING + rb")" + _BLANKS + rb":")
 _NEXT = re.compile(_BLANKS + rb"([,\]}])")
 _BLANK = re.compile(_BLANKS)
 _UNFINISHED_NUMBER = re.compile(rb"[.eE][+-]?")
@@ -70,7 +70,7 @@ def tokens(buffer: Buffer, at: int, end: int) -> Iterator[tuple[Token, int, int]
     Raises Damage, after the tokens before it.
     """
     closers = bytearray()
-    value, flat, next_, key = _VALUE.match, _FLAT.match, _NEXT.match, _KEY.match
+    value, flat, next_, key = _VALUE.match, _FLAT.match, _NEXT.match, KEY.match
     while True:
         # A value is due here.
         found = value(buffer, at, end)
@@ -138,40 +138,6 @@ def value_end(buffer: Buffer, at: int, end: int) -> int:
     for token in tokens(buffer, at, end):
         last = token[2]
     return last
-
-
-def members(buffer: Buffer, at: int, end: int) -> Iterator[tuple[bytes | None, int, int, bool]]:
-    """Give the children of the object or array at ``at``: raw key (with its quotes) or None, start, end, whole.
-
-    Of damaged text every complete child is given, then the container in which the damage lies, as not whole, up to
-    ``end``. A scalar at ``at`` has no children. Never raises.
-    """
-    at = blanks_end(buffer, at, end)
-    if at >= end or buffer[at] not in b"[{":
-        return
-    keyed = buffer[at] == 0x7B
-    at = blanks_end(buffer, at + 1, end)
-    if at < end and buffer[at] in b"]}":
-        return
-    while True:
-        name: bytes | None = None
-        if keyed:
-            found = _KEY.match(buffer, at, end)
-            if found is None:
-                return
-            name, at = found.group(1), found.end()
-        at = blanks_end(buffer, at, end)
-        try:
-            stop = value_end(buffer, at, end)
-        except Damage:
-            if at < end and buffer[at] in b"[{":
-                yield name, at, end, False
-            return
-        yield name, at, stop, True
-        following = _NEXT.match(buffer, stop, end)
-        if following is None or following.group(1) != b",":
-            return
-        at = blanks_end(buffer, following.end(), end)
 
 
 def _damage_of_value(buffer: Buffer, at: int, end: int) -> Damage:

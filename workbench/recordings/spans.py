@@ -12,12 +12,11 @@ import msgspec
 
 from workbench.recordings import scanner, values
 from workbench.recordings.model import Note
+from workbench.recordings.plain import PLAIN_FAILURES, Plain, is_plain, plain_end
 from workbench.recordings.scanner import Buffer, Damage
 
 _ITEMS: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw])
 _FIELDS: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ANY: msgspec.json.Decoder[msgspec.Raw] = msgspec.json.Decoder(msgspec.Raw)
-_PLAIN_FAILURES = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _BETWEEN = re.compile(rb"[ \t\n\r]*+,?[ \t\n\r]*+")
 _NAME = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t\n\r]*+:[ \t\n\r]*+', re.DOTALL)
 _RECORD_START = re.compile(rb"\n[{\[]")
@@ -56,15 +55,6 @@ class Child:
     whole: bool = True
 
 
-def is_plain(data: Buffer | memoryview) -> bool:
-    """Say whether bytes are one JSON value by the letter of the standard (their UTF-8 is not looked at)."""
-    try:
-        _ANY.decode(data)
-    except _PLAIN_FAILURES:
-        return False
-    return True
-
-
 def children(data: bytes) -> list[Child]:
     """Give the children of the object or array that ``data`` is; none for any other value. Never raises.
 
@@ -78,20 +68,41 @@ def children_of_range(buffer: Buffer, start: int, end: int) -> list[Child]:
     first = buffer[start : start + 1]
     plain: list[Child] | None = None
     if first in (b"[", b"{"):
-        with memoryview(buffer) as view, view[start:end] as part, contextlib.suppress(*_PLAIN_FAILURES):
+        with memoryview(buffer) as view, view[start:end] as part, contextlib.suppress(*PLAIN_FAILURES):
             plain = (_items_in_place if first == b"[" else _fields_in_place)(buffer, start, part)
     if plain is not None:
         return plain
-    return [
-        Child(index if name is None else _key(name), at, stop, whole)
-        for index, (name, at, stop, whole) in enumerate(scanner.members(buffer, start, end))
-    ]
+    return list(_members(buffer, start, end))
 
 
-def is_plain_range(buffer: Buffer, start: int, end: int) -> bool:
-    """Say whether a range of a mapped text is one value of JSON by the letter."""
-    with memoryview(buffer) as view, view[start:end] as part:
-        return is_plain(part)
+def _members(buffer: Buffer, start: int, end: int) -> Iterator[Child]:
+    """Give the children of a value that is odd or cut: all that are complete, then the container with the damage."""
+    if buffer[start : start + 1] not in (b"[", b"{"):
+        return
+    keyed = buffer[start] == 0x7B
+    at = scanner.blanks_end(buffer, start + 1, end)
+    index = 0
+    while at < end and buffer[at] not in b"]}":
+        name: str | int = index
+        if keyed:
+            found = scanner.KEY.match(buffer, at, end)
+            if found is None:
+                return
+            name, at = _key(found.group(1)), scanner.blanks_end(buffer, found.end(), end)
+        stop = plain_end(buffer, at, end)
+        if stop == Plain.ODD:
+            with contextlib.suppress(Damage):
+                stop = scanner.value_end(buffer, at, end)
+        if stop < 0 or (stop == end and buffer[at] in b"-0123456789"):
+            if buffer[at : at + 1] in (b"[", b"{"):
+                yield Child(name, at, end, False)
+            return
+        yield Child(name, at, stop)
+        index += 1
+        at = scanner.blanks_end(buffer, stop, end)
+        if buffer[at : at + 1] != b",":
+            return
+        at = scanner.blanks_end(buffer, at + 1, end)
 
 
 def _items_in_place(buffer: Buffer, at: int, part: bytes | memoryview) -> list[Child] | None:
@@ -134,7 +145,11 @@ def form_of(head: bytes, *, whole: bool) -> Form:
     if newline >= 0 and _is_record(head[start:newline]):
         return Form.JSONL if not whole or head[newline:].strip() else Form.JSON
     try:
-        end = scanner.value_end(head, start, len(head))
+        end = plain_end(head, start, len(head))
+        if end == Plain.CUT and head[start] in b"[{":
+            return Form.JSON
+        if end < 0:
+            end = scanner.value_end(head, start, len(head))
     except Damage as damage:
         if damage.cut:
             return Form.JSON
@@ -184,13 +199,12 @@ def values_in(buffer: Buffer, start: int, end: int, notes: list[Note]) -> Iterat
 
 
 def _end_of(buffer: Buffer, at: int, end: int) -> tuple[int, Damage | None]:
-    """Give where a value ends; pretty-printed values are tried at the first bracket that stands in the first column."""
-    closer = b"\n}" if buffer[at] == 0x7B else b"\n]"
-    guess = buffer.find(closer, at, end)
-    if guess >= 0:
-        with memoryview(buffer) as view, view[at : guess + 2] as part:
-            if is_plain(part):
-                return guess + 2, None
+    """Give where a value ends, or the damage in it; in a big text that is cut, only that it is."""
+    stop = plain_end(buffer, at, end)
+    if stop >= 0:
+        return stop, None
+    if stop == Plain.CUT and end - at > _AHEAD:
+        return at, Damage(end, "the text ends before its last bracket", cut=True)
     try:
         return scanner.value_end(buffer, at, end), None
     except Damage as damage:

@@ -8,8 +8,10 @@ from typing import cast
 
 import orjson
 
-from workbench.recordings.scanner import Buffer, Damage, Token, tokens
+from workbench.recordings.plain import Plain, plain_end
+from workbench.recordings.scanner import KEY, Buffer, Damage, Token, blanks_end, tokens
 
+_DEEPEST = 256
 _MOST_DIGITS = 4_300  # Python converts no longer number, since that takes quadratic time
 _LONG_WHOLE = re.compile(rb"(?<![0-9.])-?[0-9]{19,}+(?![0-9.eE])")
 _CONSTANTS = {b"true": True, b"false": False, b"null": None}
@@ -82,6 +84,43 @@ def parse(buffer: Buffer, at: int, end: int) -> tuple[object, Damage | None]:
     if not root and damage is None:
         damage = Damage(end, "the text is empty", cut=True)
     return (root[0] if root else None), damage
+
+
+def parse_beginning(buffer: bytes, at: int, end: int) -> tuple[object, Damage | None]:
+    """Parse a value of which only the beginning is there, complete parts of it at full speed; else as ``parse``."""
+    root: list[object] = []
+    stack: list[dict[str, object] | list[object]] = [root]
+    key = ""
+    at = blanks_end(buffer, at, end)
+    while len(stack) <= _DEEPEST:
+        stop = plain_end(buffer, at, end)
+        opens = buffer[at : at + 1] in (b"[", b"{")
+        if stop == Plain.ODD or (stop == Plain.CUT and len(stack) == 1 and not opens):
+            return parse(buffer, at, end) if len(stack) == 1 else (root[0], Damage(at, "it is no JSON there"))
+        if stop == Plain.CUT and not opens:
+            break
+        value = loads(buffer[at:stop]) if stop >= 0 else {} if buffer[at] == 0x7B else []
+        top = stack[-1]
+        if isinstance(top, dict):
+            top[key] = value
+        else:
+            top.append(value)
+        if stop < 0:
+            stack.append(cast("dict[str, object] | list[object]", value))
+            at = blanks_end(buffer, at + 1, end)
+        else:
+            at = blanks_end(buffer, stop, end)
+            if buffer[at : at + 1] != b",":
+                break
+            at = blanks_end(buffer, at + 1, end)
+        if isinstance(stack[-1], dict):
+            name = KEY.match(buffer, at, end)
+            if name is None:
+                break
+            key, at = loads_string(name.group(1)), blanks_end(buffer, name.end(), end)
+        if at >= end:
+            break
+    return root[0], Damage(end, "the text ends before its last bracket", cut=True)
 
 
 def numbers(data: bytes) -> list[float]:

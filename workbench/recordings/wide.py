@@ -327,7 +327,7 @@ def _looks_like_vector(vector: list[float]) -> bool:
         return False
     fractions = sum(1 for each in vector if isinstance(each, float) and not each.is_integer())
     nonzero = sum(1 for each in vector if each)
-    return 0 < fractions and 2 * fractions >= nonzero and all(-_LARGEST <= each <= _LARGEST for each in vector)
+    return fractions > 0 and 2 * fractions >= nonzero and all(-_LARGEST <= each <= _LARGEST for each in vector)
 
 
 @lru_cache(4096)
