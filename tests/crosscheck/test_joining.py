@@ -92,6 +92,14 @@ def test_a_chunk_is_looked_up_once_however_often_it_was_retrieved() -> None:
     assert held.chunks.asked == ["x"]
 
 
+def test_an_id_that_no_index_can_hold_is_not_looked_up() -> None:
+    held = namespace(chunk("x"))
+    (found,) = join(reading(retrieval("\ud800", "x")), [held]).retrievals
+    assert isinstance(held.chunks, Held)
+    assert held.chunks.asked == ["x"]
+    assert found.chunks[0] is None
+
+
 def test_there_is_an_end_to_looking_up_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexed, "MOST_LOOKED_UP", 3)
     joined = join(reading(retrieval(*(f"d{n}" for n in range(10)))), [namespace()])

@@ -53,6 +53,16 @@ def test_a_single_chunk_of_another_model_in_a_fitting_index_is_found() -> None:
     )
 
 
+def test_in_a_namespace_of_two_models_the_chunks_that_were_found_decide() -> None:
+    mostly_other = namespace(
+        chunk("a", fingerprint="small@64"), chunk("b", fingerprint="other@64"), fingerprint="other@64"
+    )
+    assert space_of(retrieval("a"), mostly_other) is None
+    found = space_of(retrieval("a", "b"), mostly_other)
+    assert found is not None
+    assert found.against is Against.INDEX
+
+
 def test_a_search_that_silently_found_nothing_in_an_index_of_another_embedder_is_named_as_that() -> None:
     empty = replace(retrieval(), corpus_empty=True)
     found = space_of(empty, namespace(chunk("x"), fingerprint="other@64"))

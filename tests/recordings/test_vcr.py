@@ -109,6 +109,14 @@ def test_an_alias_bomb_inside_an_interaction_is_not_written_out(tmp_path: Path) 
     assert interaction_text(value) == b""
 
 
+def test_a_ring_of_aliases_has_an_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(yaml(f"'{BODY}'").replace("    method", "    ring: &ring [*ring]\n    method"))
+    with opened(path) as recording:
+        ((value, _),) = vcr.interactions_of(recording.document, [])
+    assert interaction_text(value) == b""
+
+
 def test_nothing_in_a_cassette_is_constructed(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     marker = tmp_path / "marker"

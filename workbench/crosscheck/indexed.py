@@ -60,8 +60,17 @@ class LookUps:
             if len(self.found) >= MOST_LOOKED_UP:
                 self.left_out += 1
                 return None
-            self.found[key] = namespace.chunks.chunk(id, self.job)
+            self.found[key] = namespace.chunks.chunk(id, self.job) if _is_text(id) else None
         return self.found[key]
+
+
+def _is_text(id: str) -> bool:
+    """Say whether an id can stand in an index: halves of surrogate pairs cannot."""
+    try:
+        id.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def id_of(namespace: IndexedNamespace) -> int:

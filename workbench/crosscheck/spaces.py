@@ -67,13 +67,15 @@ def wrong_space(
     if by_entries is not None:
         return _verdict(Against.ENTRIES, query, by_entries[0], by_entries[1], empty=empty)
     if namespace is not None and namespace.fingerprint is not None:
-        if fingerprint_conflict(namespace.fingerprint, query) is not None:
-            verdict = _verdict(Against.INDEX, query, namespace.fingerprint, 0, empty=empty)
-            strangers = bool(chunks) and not any(chunk is not None for chunk in chunks)
-            named = any(entry.model is not None for entry in retrieval.entries)
-            return replace(verdict, elsewhere=strangers or named)
-        said = [parse_fingerprint(each.fingerprint) for each in chunks if each is not None and each.fingerprint]
+        held = [chunk for chunk in chunks if chunk is not None]
+        said = [parse_fingerprint(each.fingerprint) for each in held if each.fingerprint]
         by_chunks = _most_frequent(query, said)
+        # in a namespace of several models the chunks know better than the whole
+        all_fit = by_chunks is None and bool(held) and len([each for each in said if each.id is not None]) == len(held)
+        if fingerprint_conflict(namespace.fingerprint, query) is not None and not all_fit:
+            verdict = _verdict(Against.INDEX, query, namespace.fingerprint, 0, empty=empty)
+            named = any(entry.model is not None for entry in retrieval.entries)
+            return replace(verdict, elsewhere=named or (bool(chunks) and not held))
         if by_chunks is not None:
             return _verdict(Against.CHUNKS, query, by_chunks[0], by_chunks[1], empty=empty)
     unknown = namespace is None or (namespace.fingerprint is None and namespace.count > 0)

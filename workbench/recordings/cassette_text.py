@@ -10,6 +10,7 @@ from workbench.recordings.readers.lenient import as_object
 from workbench.recordings.readers.vcr import body_of
 
 _MOST_BYTES = 64 << 20
+_MOST_VALUES = 4_000_000
 _BODIES = ("request", "response")
 
 
@@ -33,11 +34,14 @@ def _text_of(value: object) -> str:
 
 
 def _size(value: object) -> int:
-    """Give about how long the text will be, each alias counted as often as it is written out."""
-    size = 0
+    """Give about how long the text will be, each alias counted as often as it is written out; rings have no end."""
+    size = visited = 0
     waiting = [value]
     while waiting and size <= _MOST_BYTES:
         at = waiting.pop()
+        visited += 1
+        if visited > _MOST_VALUES:
+            return _MOST_BYTES + 1
         if isinstance(at, dict):
             size += sum(len(str(key)) + 4 for key in at)
             waiting += at.values()
