@@ -11,8 +11,10 @@ import pytest
 from tests.recordings.traces import START, TRACE, batch, documents, snake, span, write, write_lines
 from tests.shared_files import SAMPLES, needs_samples
 from workbench.core.fingerprint import Fingerprint
-from workbench.recordings.model import Retrieval, Step
+from workbench.recordings.model import Node, Retrieval, Step
 from workbench.recordings.opening import open_recording
+from workbench.recordings.readers import otlp
+from workbench.recordings.readers.trace_spans import RawSpan
 
 
 def steps_of(path: Path) -> tuple[Step, ...]:
@@ -306,6 +308,41 @@ def test_the_passages_are_the_texts_that_stand_in_a_later_prompt(tmp_path: Path)
     (found,) = retrievals_of(path)
     assert [(each.id, each.text) for each in found.passages] == [("kept", "Hold the key for ten seconds.")]
     assert [each.admitted for each in found.candidates or ()] == [True, None]
+
+
+def test_a_search_that_carries_the_vector_of_its_query_names_its_embedder_itself(tmp_path: Path) -> None:
+    attributes = {
+        "openinference.span.kind": "RETRIEVER",
+        "embedding.model_name": "small",
+        "embedding.embeddings.0.embedding.vector": [0.5] * 8,
+    }
+    (found,) = retrievals_of(write(tmp_path / "t.json", batch(span("a", attributes=attributes))))
+    assert found.fingerprint == Fingerprint("small", 8)
+
+
+def test_many_searches_and_many_prompts_of_one_trace_are_read_a_bounded_number_of_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans = []
+    for number in range(60):
+        at = START + number * 10_000
+        found = {"id": f"d{number}", "content": f"The passage with number {number}."}
+        searched = {"openinference.span.kind": "RETRIEVER", **documents(found)}
+        asked = {"openinference.span.kind": "LLM", "input.value": f"Use this: The passage with number {number}."}
+        spans.append(span(f"{number:x}a", attributes=searched, start=at, end=at + 1_000))
+        spans.append(span(f"{number:x}b", attributes=asked, start=at + 2_000, end=at + 3_000))
+    path = write(tmp_path / "t.json", batch(*spans))
+    reads = 0
+    again = otlp._again
+
+    def counted(node: Node) -> RawSpan | None:
+        nonlocal reads
+        reads += 1
+        return again(node)
+
+    monkeypatch.setattr(otlp, "_again", counted)
+    assert [[each.id for each in found.passages] for found in retrievals_of(path)] == [[f"d{n}"] for n in range(60)]
+    assert reads == 60
 
 
 def test_what_is_no_span_is_counted_and_the_rest_is_read(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def _search(attributes: Attributes) -> Search:
         top_k=as_whole(attributes.get("gen_ai.request.top_k", "retrieval.top_k")),
         candidates=tuple(document.candidate(rank) for rank, document in enumerate(documents, 1)) if listed else None,
         entries=tuple(entry for document in documents if (entry := entry_of(document)) is not None),
-        fingerprint=None,
+        fingerprint=_embedding(attributes).fingerprint if attributes.starting("embedding.") else None,
         note=None if listed else "the span does not record what was retrieved",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,7 +12,9 @@ from workbench.recordings.readers.lenient import strings_in
 from workbench.recordings.readers.span_meaning import Embedding, Meaning, Search
 
 _SHORTEST_PASSAGE = 16  # code points; a shorter text may stand in a prompt by chance
-_MOST_PROMPT = 8 << 20
+_CALLS_BEFORE = 256  # calls of an embedder before a search among which that of its query is looked for
+_MOST_PROMPT = 4 << 20  # code points of one prompt that are looked through
+_CALLS_BEHIND = 4  # calls of a model after a search in which its passages are looked for
 
 
 def retrievals_of(
@@ -25,13 +28,14 @@ def retrievals_of(
     """
     numbers = {step.key: step.n for step in steps if step.key is not None}
     embeddings = _children(each for each in meanings if each.embedding is not None)
-    prompts = _by_trace(each for each in meanings if each.prompt is not None)
+    prompts = _Prompts((each for each in meanings if each.prompt is not None), prompt)
     retrievals: list[Retrieval] = []
     for meaning in _once(meanings):
         search = meaning.search
         if search is None:
             continue
-        candidates, passages = _with_passages(search, _texts_behind(meaning, prompts, prompt))
+        has_text = any(each.text for each in search.candidates or ())
+        candidates, passages = _with_passages(search, prompts.behind(meaning) if has_text else [])
         retrievals.append(
             Retrieval(
                 n=len(retrievals) + 1,
@@ -64,14 +68,13 @@ def _children(meanings: Iterable[Meaning]) -> dict[str, list[Meaning]]:
     for meaning in meanings:
         if meaning.parent is not None:
             below.setdefault(meaning.parent, []).append(meaning)
+    for each in below.values():
+        each.sort(key=_start)
     return below
 
 
-def _by_trace(meanings: Iterable[Meaning]) -> dict[str | None, list[Meaning]]:
-    traces: dict[str | None, list[Meaning]] = {}
-    for meaning in meanings:
-        traces.setdefault(meaning.trace, []).append(meaning)
-    return traces
+def _start(meaning: Meaning) -> int:
+    return 0 if meaning.start_ns is None else meaning.start_ns
 
 
 def _query_embedder(
@@ -84,12 +87,9 @@ def _query_embedder(
     """
     inside = embeddings.get(meaning.key, ()) if meaning.key is not None else ()
     beside = embeddings.get(meaning.parent, ()) if meaning.parent is not None else ()
-    before = [
-        each
-        for each in beside
-        if each.start_ns is None or meaning.start_ns is None or each.start_ns <= meaning.start_ns
-    ]
-    for group in (inside, before):
+    end = len(beside) if meaning.start_ns is None else bisect_right(beside, meaning.start_ns, key=_start)
+    before = beside[max(0, end - _CALLS_BEFORE) : end]
+    for group in (inside[:_CALLS_BEFORE], before):
         calls = [each.embedding for each in group if each.embedding is not None]
         same_text = [each for each in calls if search.query is not None and hash(search.query) in each.texts]
         for chosen in (same_text, calls):
@@ -104,29 +104,48 @@ def _one(calls: Sequence[Embedding]) -> Fingerprint | None:
     return next(iter(known)) if len(known) == 1 else None
 
 
-def _texts_behind(
-    meaning: Meaning,
-    prompts: Mapping[str | None, Sequence[Meaning]],
-    prompt: Callable[[Meaning], Iterable[object]],
-) -> str:
-    """Give what language models of the same trace were asked after the search, as one text."""
-    if meaning.search is None or not any(each.text for each in meaning.search.candidates or ()):
-        return ""
-    parts: list[str] = []
-    size = 0
-    for call in prompts.get(meaning.trace, ()):
-        if call.start_ns is None or meaning.end_ns is None or call.start_ns < meaning.end_ns:
-            continue
-        for value in prompt(call):
+class _Prompts:
+    """What language models were asked, read again from the file; the last few are kept, since searches share them."""
+
+    def __init__(self, calls: Iterable[Meaning], read: Callable[[Meaning], Iterable[object]]) -> None:
+        self._read = read
+        self._calls: dict[str | None, list[tuple[int, Meaning]]] = {}
+        self._kept: dict[int, str] = {}
+        for call in calls:
+            if call.start_ns is not None:
+                self._calls.setdefault(call.trace, []).append((call.start_ns, call))
+        for each in self._calls.values():
+            each.sort(key=lambda pair: pair[0])
+
+    def behind(self, search: Meaning) -> list[str]:
+        """Give the prompts of the first calls of a trace that began after a search had ended."""
+        calls = self._calls.get(search.trace, [])
+        if search.end_ns is None:
+            return []
+        first = bisect_left(calls, search.end_ns, key=lambda pair: pair[0])
+        return [self._text(call) for _, call in calls[first : first + _CALLS_BEHIND]]
+
+    def _text(self, call: Meaning) -> str:
+        key = id(call)
+        if key not in self._kept:
+            if len(self._kept) >= 2 * _CALLS_BEHIND:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = self._joined(call)
+        return self._kept[key]
+
+    def _joined(self, call: Meaning) -> str:
+        parts: list[str] = []
+        size = 0
+        for value in self._read(call):
             for text in strings_in(value):
                 size += len(text)
                 if size > _MOST_PROMPT:
                     return "\n".join(parts)
                 parts.append(text)
-    return "\n".join(parts)
+        return "\n".join(parts)
 
 
-def _with_passages(search: Search, asked: str) -> tuple[tuple[Candidate, ...] | None, tuple[Passage, ...]]:
+def _with_passages(search: Search, asked: Sequence[str]) -> tuple[tuple[Candidate, ...] | None, tuple[Passage, ...]]:
     """Mark the candidates whose very text stands in a later prompt as admitted; the others stay as they are."""
     if search.candidates is None:
         return None, ()
@@ -134,7 +153,7 @@ def _with_passages(search: Search, asked: str) -> tuple[tuple[Candidate, ...] | 
     passages: list[Passage] = []
     for candidate in search.candidates:
         text = candidate.text
-        if text is not None and len(text) >= _SHORTEST_PASSAGE and text in asked:
+        if text is not None and len(text) >= _SHORTEST_PASSAGE and any(text in each for each in asked):
             passages.append(Passage(candidate.id, text))
             candidate = replace(candidate, admitted=True) if candidate.admitted is None else candidate
         candidates.append(candidate)
