@@ -60,7 +60,7 @@ def _header(out: Output, report: RecordingReport) -> None:
         out.paragraph(f"{label}: {mask_text(value)}", indent=2, style=Style.FAINT)
     out.paragraph(_vectors(report.vectors), indent=2)
     for missing in report.run.not_recorded:
-        out.verdict(Sign.UNKNOWN, f"not recorded: {missing}")
+        out.verdict(Sign.UNKNOWN, mask_text(missing))
 
 
 def _run(run: Run) -> str:

@@ -46,7 +46,7 @@ class Calls:
         if more > 0:
             manifest = [*manifest[:_MOST_EMBEDDERS], ("embedder", f"{more:,} more")]
         return Reading(
-            run=Run(not_recorded=("when each call was made, and what called it",), manifest=tuple(manifest)),
+            run=Run(not_recorded=("when each call was made, and what called it, is not recorded",), manifest=tuple(manifest)),
             steps=steps,
             errors=tuple(RecordedError(step.n, step.error) for step in steps if step.error is not None),
             notes=(*notes, *step_notes),
