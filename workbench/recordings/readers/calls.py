@@ -11,6 +11,7 @@ from workbench.recordings.readers.bodies import Answer
 from workbench.recordings.steps import RawStep, finish_steps
 
 _MOST_EMBEDDERS = 20
+_UNKNOWN = "when each call was made, and what called it, is not recorded"
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class Calls:
         if more > 0:
             manifest = [*manifest[:_MOST_EMBEDDERS], ("embedder", f"{more:,} more")]
         return Reading(
-            run=Run(not_recorded=("when each call was made, and what called it, is not recorded",), manifest=tuple(manifest)),
+            run=Run(not_recorded=(_UNKNOWN,), manifest=tuple(manifest)),
             steps=steps,
             errors=tuple(RecordedError(step.n, step.error) for step in steps if step.error is not None),
             notes=(*notes, *step_notes),
