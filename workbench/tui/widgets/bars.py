@@ -57,7 +57,7 @@ class HeaderBar(Bar):
 
 
 class FooterBar(Bar):
-    """One row at the bottom; keys that do not fit are dropped from the right."""
+    """One row at the bottom; keys that do not fit are dropped from the right, help last of all."""
 
     def __init__(self) -> None:
         super().__init__(id="footer")
@@ -83,10 +83,25 @@ class FooterBar(Bar):
         _, signs = look_of(self)
         tail = Line().add(clip(self.said, max(0, width // 2), signs.more), Tone.ACCENT if self.busy else Tone.FAINT)
         line = Line()
-        room = width - 3 - tail.cells
-        for action in self.actions:
+        for action in _fitting(self.actions, width - 3 - tail.cells):
             before = "  " if line.spans else " "
-            if line.cells + cells(f"{before}{action.shown} {action.title}") > room:
-                break
             line.add(before).add(action.shown, Tone.ACCENT, bold=True).add(" ").add(action.title, Tone.MUTED)
         return line.right(tail, width - 1)
+
+
+def _fitting(actions: tuple[Action, ...], room: int) -> list[Action]:
+    """Give the keys that fit, the first ones first; the key that lists all the others is never dropped."""
+    always = [action for action in actions if action.id == "help"]
+    room -= sum(map(_cells, always))
+    kept: list[Action] = []
+    for action in actions:
+        if action not in always:
+            room -= _cells(action)
+            if room < 0:
+                break
+        kept.append(action)
+    return kept + [action for action in always if action not in kept]
+
+
+def _cells(action: Action) -> int:
+    return cells(f"  {action.shown} {action.title}")
