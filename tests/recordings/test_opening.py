@@ -19,7 +19,7 @@ from tests.recordings.hostile import bomb, lines, records
 from tests.shared_files import SAMPLES, needs_samples
 from workbench.recordings.document import FileDocument
 from workbench.recordings.model import RecordingError, Span, Unreadable
-from workbench.recordings.opening import Recording, open_recording
+from workbench.recordings.opening import Recording, first_look, open_recording
 
 HOSTILE = SAMPLES / "recordings" / "hostile"
 BIG = 20 << 20  # more than is read into memory to find its children
@@ -190,6 +190,16 @@ def test_a_big_file_is_indexed_by_another_process_and_read_by_range(tmp_path: Pa
         assert payload["type"] == "event"
 
 
+def test_a_first_look_costs_no_more_than_its_steps(tmp_path: Path) -> None:
+    path = big(tmp_path)
+    with first_look(path, steps=50) as recording:
+        assert recording.limited
+        assert 50 <= len(recording.steps) < 1_000
+        assert recording.notes == ()
+    with first_look(written(tmp_path, lines(20)), steps=50) as recording:
+        assert (recording.limited, len(recording.steps)) == (False, 20)
+
+
 def test_a_look_at_the_beginning_of_a_big_file_reads_only_that(tmp_path: Path) -> None:
     path = big(tmp_path)
     with open_recording(path, limit=100_000) as recording:
@@ -197,8 +207,8 @@ def test_a_look_at_the_beginning_of_a_big_file_reads_only_that(tmp_path: Path) -
         assert 90 < len(recording.steps) < 110
 
 
-def test_a_file_that_is_cut_while_it_is_open_is_a_sentence(tmp_path: Path) -> None:
-    path = big(tmp_path)
+def test_a_file_that_is_cut_while_it_is_mapped_is_a_sentence(tmp_path: Path) -> None:
+    path = written(tmp_path, b"[" + b",".join([b'{"text":"' + b"x" * 900 + b'"}'] * (BIG // 900)) + b"]")
     document = FileDocument(path)
     (root,) = document.roots()
     os.truncate(path, 5_000_000)

@@ -14,7 +14,7 @@ from workbench.recordings.text_file import HEAD_BYTES, TextFile
 NEAR_BYTES = 16 << 20
 """Values up to this size are read into memory to find their children; bigger ones are mapped by another process."""
 
-PREVIEW_BYTES = 256 << 10
+PREVIEW_BYTES = 768 << 10
 """How much of a text is read for a first look."""
 
 _HEAD_VALUES = 20
@@ -75,7 +75,7 @@ class ByteNode:
                 return values.loads(data)
             except scanner.Damage:
                 pass
-        return values.parse(data, 0, len(data))[0]
+        return values.parse_beginning(data, 0, len(data))[0]
 
     def _child(self, name: str | int) -> ByteNode | None:
         for child in reversed(self._children()):

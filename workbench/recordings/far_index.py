@@ -16,10 +16,16 @@ from typing import IO
 import msgspec
 
 from workbench.recordings.model import Note, Span
-from workbench.recordings.plain import is_plain_range
-from workbench.recordings.spans import Child, Found, children_of_range, values_in
+from workbench.recordings.plain import PLAIN_FAILURES, is_plain_range, plain_end
+from workbench.recordings.scanner import KEY, blanks_end
+from workbench.recordings.spans import Child, Found, children_of_range, items_in_place, values_in
+from workbench.recordings.values import loads_string
 
 _MODULE = "workbench.recordings.far_index"
+_LONG_LISTS = ("events", "spans", "steps", "records", "resourceSpans", "observations", "interactions", "data")
+_LISTS = msgspec.json.Decoder(
+    msgspec.defstruct("Lists", [(name, list[msgspec.Raw] | msgspec.UnsetType, msgspec.UNSET) for name in _LONG_LISTS])
+)
 
 
 class Request(msgspec.Struct):
@@ -116,9 +122,12 @@ class FarIndex:
         return self._process
 
 
-def _answer(text: mmap.mmap, request: Request) -> Iterator[bytes]:
+def _answer(text: mmap.mmap, request: Request, known: dict[int, list[Child]]) -> Iterator[bytes]:
     answer, offsets = Answer(0), array("Q")
-    if request.what == "roots":
+    whole = _one_value(text, request, known) if request.what == "roots" else None
+    if whole is not None:
+        offsets.extend(whole)
+    elif request.what == "roots":
         notes: list[Note] = []
         for index, found in enumerate(values_in(text, request.start, request.end, notes)):
             offsets.extend((found.start, found.end))
@@ -128,7 +137,8 @@ def _answer(text: mmap.mmap, request: Request) -> Iterator[bytes]:
     elif request.what == "plain":
         answer.plain = is_plain_range(text, request.start, request.end)
     else:
-        for index, child in enumerate(children_of_range(text, request.start, request.end)):
+        listed = known.pop(request.start, None) or children_of_range(text, request.start, request.end)
+        for index, child in enumerate(listed):
             offsets.extend((child.start, child.end))
             if isinstance(child.name, str):
                 answer.names.append(child.name.encode("utf-8", "replace").decode())
@@ -139,11 +149,48 @@ def _answer(text: mmap.mmap, request: Request) -> Iterator[bytes]:
     yield offsets.tobytes()
 
 
+def _one_value(text: mmap.mmap, request: Request, known: dict[int, list[Child]]) -> tuple[int, int] | None:
+    """Take a text that is one object by the letter in one pass, which finds the items of its long lists too.
+
+    Those and its own children are asked for next. None when it is anything else.
+    """
+    start = blanks_end(text, request.start, request.end)
+    try:
+        # Not released by hand: the items below are views of it.
+        lists = _LISTS.decode(memoryview(text)[start : request.end])
+    except PLAIN_FAILURES:
+        return None
+    members: list[Child] = []
+    at = blanks_end(text, start + 1, request.end)
+    while text[at] == 0x22:
+        key = KEY.match(text, at, request.end)
+        if key is None:
+            return None
+        name, begin = loads_string(key.group(1)), blanks_end(text, key.end(), request.end)
+        items = getattr(lists, name, None) if name in _LONG_LISTS else None
+        found = items_in_place(text, begin, items) if isinstance(items, list) and items else None
+        if found:
+            known[begin] = found
+            end = blanks_end(text, found[-1].end, request.end) + 1
+        else:
+            end = plain_end(text, begin, request.end)
+        if end < 0:
+            return None
+        members.append(Child(name, begin, end))
+        at = blanks_end(text, end, request.end)
+        if text[at] == 0x7D:
+            known[start] = members
+            return start, at + 1
+        at = blanks_end(text, at + 1, request.end)
+    return None
+
+
 def serve(descriptor: int, end: int, requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer requests about a text until there are no more."""
+    known: dict[int, list[Child]] = {}
     with mmap.mmap(descriptor, end, access=mmap.ACCESS_READ) as text:
         for line in requests:
-            for part in _answer(text, msgspec.json.decode(line, type=Request)):
+            for part in _answer(text, msgspec.json.decode(line, type=Request), known):
                 answers.write(part)
             answers.flush()
 

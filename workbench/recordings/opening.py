@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from types import TracebackType
 
-from workbench.recordings.document import FileDocument, refuse
+from workbench.recordings.document import PREVIEW_BYTES, FileDocument, refuse
 from workbench.recordings.model import (
     IndexReport,
     Note,
@@ -20,6 +20,8 @@ from workbench.recordings.model import (
     Unreadable,
 )
 from workbench.recordings.spans import Form
+
+_LONGEST_LOOK = 4 << 20
 
 
 class Recording:
@@ -62,10 +64,10 @@ class Recording:
 
     def value(self, span: Span) -> object:
         """Parse a range of the document that holds one value. Raises RecordingError when the file was changed."""
-        from workbench.recordings.values import parse
+        from workbench.recordings.values import parse_beginning
 
         data = self.document.read(span)
-        return parse(data, 0, len(data))[0]
+        return parse_beginning(data, 0, len(data))[0]
 
     def close(self) -> None:
         """Let go of the file."""
@@ -101,6 +103,21 @@ def open_recording(path: str | os.PathLike[str], *, format: str | None = None, l
     except BaseException:
         document.close()
         raise
+
+
+def first_look(path: str | os.PathLike[str], *, steps: int = 50, format: str | None = None) -> Recording:
+    """Open as much of a recording as its first ``steps`` steps take, which costs the same at any size of the file.
+
+    It is ``limited`` when that was not all. Raises RecordingError.
+    """
+    limit = PREVIEW_BYTES
+    while True:
+        recording = open_recording(path, format=format, limit=limit)
+        if len(recording.steps) >= steps or not recording.limited or limit >= _LONGEST_LOOK:
+            return recording
+        recording.close()
+        enough = limit * steps * 5 // (4 * len(recording.steps)) if recording.steps else 4 * limit
+        limit = max(2 * limit, min(enough, _LONGEST_LOOK))
 
 
 def formats() -> tuple[str, ...]:

@@ -18,6 +18,7 @@ _FLAT_ITEM = rb"(?:NaN|-?Infinity|" + _NUMBER + rb")"
 _FLAT = re.compile(
     rb"\[" + _BLANKS + _FLAT_ITEM + rb"(?:" + _BLANKS + rb"," + _BLANKS + _FLAT_ITEM + rb")*+" + _BLANKS + rb"\]"
 )
+NUMBERS_BEGIN = re.compile(rb"(?:" + _FLAT_ITEM + _BLANKS + rb"," + _BLANKS + rb")++")
 KEY = re.compile(_BLANKS + rb"(" + _STRING + rb")" + _BLANKS + rb":")
 _NEXT = re.compile(_BLANKS + rb"([,\]}])")
 _BLANK = re.compile(_BLANKS)

@@ -22,7 +22,7 @@ _NAME = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"[ \t\n\r]*+:[ \t\n\r]*+', re.DO
 _RECORD_START = re.compile(rb"\n[{\[]")
 _FIRST_KEY = re.compile(rb'\{[ \t]*"[^"\\]{1,64}"')
 _MOST_TRIES = 64
-_AHEAD = 1 << 20
+_EXPLAINED = 128 << 10
 _PIECE = 1 << 24
 
 
@@ -65,14 +65,22 @@ def children(data: bytes) -> list[Child]:
 
 def children_of_range(buffer: Buffer, start: int, end: int) -> list[Child]:
     """Give the children of the value in a range of a text, which is not copied; places are those of the text."""
-    first = buffer[start : start + 1]
-    plain: list[Child] | None = None
-    if first in (b"[", b"{"):
-        with memoryview(buffer) as view, view[start:end] as part, contextlib.suppress(*PLAIN_FAILURES):
-            plain = (_items_in_place if first == b"[" else _fields_in_place)(buffer, start, part)
+    plain = plain_children(buffer, start, end)
     if plain is not None:
         return plain
     return list(_members(buffer, start, end))
+
+
+def plain_children(buffer: Buffer, start: int, end: int) -> list[Child] | None:
+    """Give the children of a range that is one object or array by the letter, and has no repeated key; else None."""
+    first = buffer[start : start + 1]
+    if first not in (b"[", b"{"):
+        return None
+    with memoryview(buffer) as view, view[start:end] as part, contextlib.suppress(*PLAIN_FAILURES):
+        if first == b"[":
+            return items_in_place(buffer, start, _ITEMS.decode(part))
+        return _fields_in_place(buffer, start, part)
+    return None
 
 
 def _members(buffer: Buffer, start: int, end: int) -> Iterator[Child]:
@@ -105,11 +113,12 @@ def _members(buffer: Buffer, start: int, end: int) -> Iterator[Child]:
         at = scanner.blanks_end(buffer, at + 1, end)
 
 
-def _items_in_place(buffer: Buffer, at: int, part: bytes | memoryview) -> list[Child] | None:
+def items_in_place(buffer: Buffer, at: int, items: list[msgspec.Raw]) -> list[Child] | None:
+    """Give the places of the items of the array at ``at``, from the items themselves; None when they are not its."""
     at = scanner.blanks_end(buffer, at + 1, len(buffer))
     found: list[Child] = []
     between = _BETWEEN.match
-    for index, raw in enumerate(_ITEMS.decode(part)):
+    for index, raw in enumerate(items):
         end = at + len(memoryview(raw))
         found.append(Child(index, at, end))
         gap = between(buffer, end)
@@ -203,7 +212,7 @@ def _end_of(buffer: Buffer, at: int, end: int) -> tuple[int, Damage | None]:
     stop = plain_end(buffer, at, end)
     if stop >= 0:
         return stop, None
-    if stop == Plain.CUT and end - at > _AHEAD:
+    if stop == Plain.CUT and end - at > _EXPLAINED:
         return at, Damage(end, "the text ends before its last bracket", cut=True)
     try:
         return scanner.value_end(buffer, at, end), None

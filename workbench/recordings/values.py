@@ -9,7 +9,7 @@ from typing import cast
 import orjson
 
 from workbench.recordings.plain import Plain, plain_end
-from workbench.recordings.scanner import KEY, Buffer, Damage, Token, blanks_end, tokens
+from workbench.recordings.scanner import KEY, NUMBERS_BEGIN, Buffer, Damage, Token, blanks_end, tokens
 
 _DEEPEST = 256
 _MOST_DIGITS = 4_300  # Python converts no longer number, since that takes quadratic time
@@ -25,7 +25,7 @@ def loads(data: bytes) -> object:
     key the last one counts. Raises Damage.
     """
     try:
-        if not _LONG_WHOLE.search(data):
+        if len(data) < 19 or not _LONG_WHOLE.search(data):
             return orjson.loads(data)
     except orjson.JSONDecodeError:
         pass
@@ -113,7 +113,13 @@ def parse_beginning(buffer: bytes, at: int, end: int) -> tuple[object, Damage | 
             if buffer[at : at + 1] != b",":
                 break
             at = blanks_end(buffer, at + 1, end)
-        if isinstance(stack[-1], dict):
+        innermost = stack[-1]
+        if isinstance(innermost, list):
+            many = NUMBERS_BEGIN.match(buffer, at, end)
+            if many is not None:  # a vector that is cut: not number by number
+                innermost += numbers(buffer[at : many.end()].rstrip(b", \t\r\n").join((b"[", b"]")))
+                at = many.end()
+        if isinstance(innermost, dict):
             name = KEY.match(buffer, at, end)
             if name is None:
                 break

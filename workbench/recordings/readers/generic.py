@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
+import msgspec
+
+from workbench.recordings import values
 from workbench.recordings.model import Document, Head, Node, Reading
-from workbench.recordings.readers.lenient import as_text, milliseconds, nanoseconds
+from workbench.recordings.readers.lenient import as_object, as_text, milliseconds, nanoseconds
+from workbench.recordings.scanner import Damage
 from workbench.recordings.steps import RawStep, finish_steps
 
 _LISTS = ("events", "steps", "spans", "records", "entries", "runs", "messages", "calls", "logs", "observations")
@@ -16,6 +21,10 @@ _ENDS = ("end_time", "ended_at", "endTime", "end")
 _UNITS = ((10**17, 10**6), (10**14, 10**3), (10**11, 1), (10**8, 1e-3))
 _KEYS = ("uuid", "span_id", "spanId")
 _PARENTS = ("parentUuid", "parent_uuid", "parent_id", "parentId", "parent_span_id", "parentSpanId")
+_WANTED = frozenset((*_KINDS, *_NAMES, *_TIMES, *_ENDS, *_KEYS, *_PARENTS))
+_LONGEST_FACT = 4_096
+_FACTS: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_NOT_PLAIN = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
 class GenericReader:
@@ -29,7 +38,7 @@ class GenericReader:
 
     def read(self, document: Document) -> Reading:
         """Give the records of a document as steps."""
-        raw = [_step(record) for record in _records(document)]
+        raw = [_step(document, record) for record in _records(document)]
         steps, notes = finish_steps(raw)
         return Reading(steps=steps, notes=notes)
 
@@ -57,9 +66,9 @@ def _records(document: Document) -> Iterator[Node]:
             yield from items
 
 
-def _step(record: Node) -> RawStep:
-    facts = _facts(record)
-    kind = _text(facts, _KINDS) or record.kind
+def _step(document: Document, record: Node) -> RawStep:
+    facts = _facts(document, record)
+    kind = _text(facts, _KINDS) or "record"
     return RawStep(
         key=_text(facts, _KEYS),
         parent=_text(facts, _PARENTS),
@@ -71,8 +80,30 @@ def _step(record: Node) -> RawStep:
     )
 
 
+def _facts(document: Document, record: Node) -> dict[str, object]:
+    """Read the few fields of a record that a step needs, without building the others."""
+    data = document.read(record.span)
+    try:
+        fields = _FACTS.decode(data)
+    except _NOT_PLAIN:
+        return as_object(record.value())
+    facts: dict[str, object] = {}
+    for name, raw in fields.items():
+        if name in _WANTED:
+            text = bytes(raw)
+            if text[:1] not in (b"{", b"[") and len(text) < _LONGEST_FACT:
+                with contextlib.suppress(Damage):
+                    facts[name] = values.loads(text)
+    return facts
+
+
 def _text(facts: dict[str, object], names: tuple[str, ...]) -> str | None:
-    return next((text for name in names if (text := as_text(facts.get(name))) is not None), None)
+    for name in names:
+        if name in facts:
+            text = as_text(facts[name])
+            if text is not None:
+                return text
+    return None
 
 
 def _time_ms(facts: dict[str, object], names: tuple[str, ...]) -> float | None:
@@ -86,12 +117,3 @@ def _time_ms(facts: dict[str, object], names: tuple[str, ...]) -> float | None:
         elif isinstance(value, str) and (time := milliseconds(nanoseconds(value))) is not None:
             return time
     return None
-
-
-def _facts(record: Node) -> dict[str, object]:
-    wanted = {*_KINDS, *_NAMES, *_TIMES, *_ENDS, *_KEYS, *_PARENTS}
-    facts: dict[str, object] = {}
-    for name, node in record.children():
-        if isinstance(name, str) and name in wanted and node.span.size < 4_096:
-            facts[name] = node.value()
-    return facts
