@@ -242,25 +242,28 @@ def check_paths(
     known: dict[str, None] = {}
     read: dict[tuple[int, int], SourceReport] = {}
     reports: dict[int, SourceReport] = {}
-    for last in (False, True):
-        for place, found in enumerate(expanded.found):
-            if (found.recording is not None) is not last:
-                continue
-            earlier = None if found.key is None else read.get(found.key)
-            if earlier is not None and earlier.readable:
-                reports[place] = dataclasses.replace(earlier, path=found.path)
-                continue
-            if on_source is not None:
-                on_source(found.path)
-            if found.recording is not None:
-                report = _check_recording(found, options, list(reports.values()), job)
-            elif found.error is not None:
-                report = _unreadable(found.path, found.error)
-            else:
-                report = _check(found.path, options, now, job, known)
-            reports[place] = report
-            if found.key is not None:
-                read[found.key] = report
+    with contextlib.ExitStack() as opened:
+        joinable = _Joinable(opened, options, job)
+        for last in (False, True):
+            for place, found in enumerate(expanded.found):
+                if (found.recording is not None) is not last:
+                    continue
+                earlier = None if found.key is None else read.get(found.key)
+                if earlier is not None and earlier.readable:
+                    reports[place] = dataclasses.replace(earlier, path=found.path)
+                    continue
+                if on_source is not None:
+                    on_source(found.path)
+                if found.recording is not None:
+                    report = _check_recording(found, joinable, job)
+                elif found.error is not None:
+                    report = _unreadable(found.path, found.error)
+                else:
+                    report = _check(found.path, options, now, job, known)
+                    joinable.paths += [found.path] if report.readable else []
+                reports[place] = report
+                if found.key is not None:
+                    read[found.key] = report
     ordered = tuple(reports[place] for place in sorted(reports))
     if any(report.readable and report.container != RECORDING for report in ordered):
         for name in options.namespaces:
@@ -288,23 +291,46 @@ def _check(path: str, options: CheckOptions, now_ms: int, job: Job | None, known
         return _unreadable(path, _unforeseen(path, error))
 
 
-def _check_recording(
-    found: Found, options: CheckOptions, others: Iterable[SourceReport], job: Job | None
-) -> SourceReport:
+class _Joinable:
+    """The indexes among the paths, opened again for the recordings: once, and only when one of these needs them."""
+
+    def __init__(self, opened: contextlib.ExitStack, options: CheckOptions, job: Job | None) -> None:
+        self.paths: list[str] = []
+        self._opened = opened
+        self._options = options
+        self._job = job
+        self._namespaces: list[IndexedNamespace] | None = None
+        self._notes: list[str] = []
+
+    def namespaces(self) -> tuple[list[IndexedNamespace], list[str]]:
+        """Give the namespaces of all indexes, and a note for each index that cannot be opened any more."""
+        if self._namespaces is None:
+            self._namespaces = []
+            for path in self.paths:
+                try:
+                    self._namespaces += _indexed([path], self._opened, self._options, self._job)
+                except SourceError as error:
+                    self._notes.append(f"not joined with {path}: {error.message}")
+        return self._namespaces, self._notes
+
+
+def _check_recording(found: Found, joinable: _Joinable, job: Job | None) -> SourceReport:
     """Check a recording, joined with the indexes that were read before it."""
     from workbench.checkup.recording_check import report_on
     from workbench.recordings.model import RecordingError
     from workbench.recordings.opening import open_recording
 
-    indexes = [other.path for other in others if other.readable and other.container != RECORDING]
+    notes: list[str] = []
     try:
-        with contextlib.ExitStack() as opened:
-            recording = opened.enter_context(open_recording(found.path))
+        with open_recording(found.path) as recording:
+            namespaces: list[IndexedNamespace] = []
+            if recording.retrievals:
+                namespaces, notes = joinable.namespaces()
             try:
-                report = report_on(recording, _indexed(indexes, opened, options, job), job)
+                report = report_on(recording, namespaces, job)
             except SourceError as error:
+                notes = [*notes, f"not joined with the indexes: {error.message}"]
                 report = report_on(recording, (), job)
-                return as_source(report, f"not joined with the indexes: {error.message}")
     except RecordingError as error:
         known = {problem.value for problem in Problem}
         problem = Problem(error.problem.value) if error.problem.value in known else Problem.DAMAGED
@@ -316,7 +342,7 @@ def _check_recording(
         return _unreadable(found.path, _unforeseen(found.path, error))
     if found.error is not None and holds_nothing(report):
         return _unreadable(found.path, found.error)
-    return as_source(report)
+    return as_source(report, *notes)
 
 
 def _unforeseen(path: str, error: Exception) -> SourceError:
