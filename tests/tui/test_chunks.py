@@ -356,6 +356,21 @@ async def test_each_namespace_is_found_as_it_was_left() -> None:
         assert view.table.cursor == 7
 
 
+async def test_a_list_that_was_given_up_by_looking_elsewhere_is_read_again() -> None:
+    reader = scenes.loaded()
+    source = reader.paths["support/index.duckdb"]
+    assert isinstance(source, FakeSource)
+    async with driven(reader) as app:
+        await app.go_to("handbook")
+        gate = source.all[0].gate = threading.Event()
+        await app.press("2")
+        await app.go_to("index.duckdb")
+        assert gate.is_set()
+        source.all[0].gate = None
+        await app.go_to("handbook")
+        await app.until(lambda: "8,214 chunks" in app.text and view_of(app).table.total == 8_214)
+
+
 async def test_a_list_that_cannot_be_read_says_why() -> None:
     namespace = FakeNamespace("broken", lengths_=[1, 2])
     async with driven(FakeReader({"b.duckdb": FakeSource("b.duckdb", (namespace,))})) as app:

@@ -65,6 +65,8 @@ class Chunks(View):
         if subject is not None and self.subject is not None and subject.key == self.subject.key:
             self._state.report = subject.space.report
         super().show(subject)
+        if subject is not None and _LISTING not in self.asked:
+            self._take_up()
         if subject is not None and self._state.clipping is None and subject.space.report is not None:
             self._measure()
 
@@ -80,10 +82,18 @@ class Chunks(View):
         self._state = self._kept.setdefault(subject.key, ChunkList())
         self._state.report = subject.space.report
         self._pages_asked = ()
-        if self._state.listing is None:
-            self._list(self._state.query)
         if self.is_mounted:
             self._put_back()
+
+    def _take_up(self) -> None:
+        """Read on what was given up when another view came to the front."""
+        state = self._state
+        if state.why:
+            return
+        if state.listing is None or state.listing.query != state.query:
+            self._list(state.query)
+        elif self.is_mounted:
+            self.table.want()
 
     def on_mount(self) -> None:
         """Show what was found out before there was room."""

@@ -19,6 +19,7 @@ PAGE = 200
 """Rows that are read at once."""
 
 _KEPT_PAGES = 48
+_KEPT_STRIPS = 1_000
 LEFT = 2
 RIGHT = 2
 
@@ -67,6 +68,7 @@ class ChunkTable(LineList):
         self._draw_row = draw_row
         self._columns = columns
         self._nothing = nothing
+        self._drawn: dict[tuple[int, bool, str], Strip] = {}
 
     def show(self, total: int, pages: Pages, cursor: int, top: int | None = None) -> None:
         """Show other rows, with the cursor on one of them; ``top`` is the first one in view."""
@@ -102,8 +104,22 @@ class ChunkTable(LineList):
         sign = Line(line.ground, inset=LEFT - 1).add(frame.signs.cursor, Tone.ACCENT if frame.focused else Tone.FAINT)
         return sign.extend(line.spans).add(" ")
 
+    def rows_changed(self) -> None:
+        """Forget how rows were drawn: they, the room, or the focus are others."""
+        self._drawn.clear()
+        super().rows_changed()
+
     def render_line(self, y: int) -> Strip:
-        """Draw a row; where there is none, say why."""
+        """Draw a row, as it was drawn the last time where nothing has changed; where there is none, say why."""
+        index = int(self.scroll_offset.y) + y
+        if index < self.total:
+            drawn = (index, index == self.cursor, self.app.theme)
+            strip = self._drawn.get(drawn)
+            if strip is None:
+                if len(self._drawn) > _KEPT_STRIPS:
+                    self._drawn.clear()
+                strip = self._drawn[drawn] = super().render_line(y)
+            return strip
         if self.total or y != 0:
             return super().render_line(y)
         line = Line().add(" " * LEFT).add(self._nothing(), Tone.FAINT, italic=True)
