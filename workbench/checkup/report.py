@@ -16,6 +16,7 @@ from workbench.checkup.findings import Finding as Finding
 from workbench.checkup.findings import Severity as Severity
 from workbench.checkup.findings import severity_of as severity_of
 from workbench.checkup.findings import worst_first as worst_first
+from workbench.core.fingerprint import fingerprint_text
 
 if TYPE_CHECKING:
     from workbench.core.ceiling import ChunkCeiling
@@ -43,6 +44,14 @@ class FingerprintVerdict:
     guesses: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def shown(self) -> str | None:
+        """The one fingerprint that stands for the namespace: recorded, else the most frequent that names a model."""
+        if self.recorded is not None:
+            return fingerprint_text(self.recorded)
+        named = [each for each in self.counts if not each.fingerprint.startswith("?@")]
+        return next((each.fingerprint for each in (*named, *self.counts)), None)
 
 
 class Compared(StrEnum):

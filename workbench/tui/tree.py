@@ -130,8 +130,7 @@ def space_row(source: Source, place: int, signs: Signs, depth: int) -> Row:
     row = Row(Node(source=source.key, space=place), depth, space_state(space), space.name)
     if space.report is not None:
         tag, tone = tag_of(space.report, signs)
-        names = space.report.fingerprints.counts
-        about = names[0].fingerprint if names else ""
+        about = space.report.fingerprints.shown or ""
         return replace(row, count=number(space.report.fingerprints.count), tag=tag, tag_tone=tone, about=about)
     return replace(
         row, tag=_unread_tag(space, signs), tag_tone=Tone.ERROR if space.status is Status.FAILED else Tone.FAINT

@@ -262,15 +262,19 @@ def _fingerprint(report: NamespaceReport) -> Concern:
     elif Code.FINGERPRINT_UNKNOWN in codes:
         said = f"nothing names the model: {names[0]}" if names else "nothing names the model"
     elif not names:
-        state, said = State.EMPTY, "no vectors yet"
+        state, said = State.EMPTY, f"{verdict.shown}, no vectors yet" if verdict.shown else "no vectors yet"
+    elif len(names) == 1:
+        said = f"{names[0]} throughout"
     else:
-        said = (
-            f"{names[0]} throughout"
-            if len(names) == 1
-            else f"{names[0]}, {number(verdict.counts[0].count)} of them named"
-        )
+        named = sum(each.count for each in verdict.counts if not each.fingerprint.startswith("?@"))
+        everyone = sum(each.count for each in verdict.counts)
+        said = f"{verdict.shown}, {number(named)} of {number(everyone)} vectors say so"
     if not sentence:
-        sentence = "No vector is stored yet." if not names else f"Every vector belongs to one space, {names[0]}."
+        sentence = f"Every vector belongs to one space, {verdict.shown}."
+        if not names:
+            sentence = "No vector is stored yet."
+        elif len(names) > 1:
+            sentence = f"The namespace is {verdict.shown}: {', '.join(verdict.notes)}."
     brief = said.replace(names[0], short_fingerprint(names[0], 24)) if names else said
     if len(names) > 1 and count is not None:
         brief = f"{len(names)} spaces in one"
