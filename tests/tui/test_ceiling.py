@@ -161,6 +161,16 @@ class TestMoving:
             await driver.pilot.hover(canvas, offset=at)
             assert f"ceiling - {moved:,} +" in canvas.text
 
+    async def test_a_click_beside_the_columns_leaves_the_ceiling_alone(self) -> None:
+        async with driven(only(clipped_scene.handbook())) as driver:
+            canvas = await opened(driver)
+            assert canvas.drawn.scale is not None
+            row, start = canvas.drawn.chart.start + 2, 2 + canvas.drawn.plot_at
+            for x in (3, start - 1, start + canvas.drawn.scale.cells, canvas.size.width - 4):
+                await driver.pilot.click(canvas, offset=(x, row))
+                assert "ceiling - 2,000 + chars" in canvas.text
+                assert "what-if" not in canvas.text
+
     async def test_keys_on_the_page_can_be_clicked(self) -> None:
         async with driven(only(clipped_scene.handbook())) as driver:
             canvas = await opened(driver)

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from tests.tui import scenes
 from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, driven
+from tests.tui.fakes import FakeReader, FakeSource
+from workbench.index.model import IndexSource
+from workbench.tui.widgets.bars import FooterBar
 from workbench.tui.widgets.pane import DetailPane, TabStrip, place_tabs
 from workbench.tui.widgets.sources import Heading
+
+
+@dataclass
+class SlowToOpen(FakeReader):
+    """Opens nothing before it may."""
+
+    may_open: threading.Event = field(default_factory=threading.Event)
+
+    def open(self, path: str) -> IndexSource:
+        self.may_open.wait(10)
+        return super().open(path)
+
+
+def one(name: str) -> FakeSource:
+    """Give a source of one namespace."""
+    return FakeSource(f"/data/{name}.duckdb", (replace(scenes.handbook(), name=name),))
 
 
 @pytest.mark.parametrize("size", [SMALL_TERMINAL, LARGE_TERMINAL])
@@ -27,6 +47,73 @@ async def test_digits_and_clicks_choose_the_view(size: tuple[int, int]) -> None:
         await app.pilot.click(TabStrip, offset=(x, titles))
         await app.pilot.pause()
         assert pane.title == "Vectors"
+
+
+async def test_a_digit_pressed_before_the_source_is_open_is_not_lost() -> None:
+    reader = SlowToOpen({"/data/one.duckdb": one("one")})
+    async with driven(reader, read=False) as app:
+        await app.until(lambda: bool(app.tree.rows))
+        await app.press("2")
+        reader.may_open.set()
+        await app.until_read()
+        pane = app.main.query_one(DetailPane)
+        assert pane.title == "Chunks"
+        assert pane.view.has_focus_within
+
+
+async def test_a_digit_is_forgotten_when_the_cursor_goes_on() -> None:
+    paths = {f"/data/{name}.duckdb": one(name) for name in ("one", "two")}
+    reader = SlowToOpen(paths)
+    async with driven(reader, read=False) as app:
+        await app.until(lambda: len(app.tree.rows) == 2)
+        await app.press("2", "j")
+        reader.may_open.set()
+        await app.until_read()
+        assert app.tree.has_focus
+        assert app.main.query_one(DetailPane).title == ""
+
+
+async def test_a_digit_on_a_source_shows_its_only_namespace_and_asks_where_there_are_many() -> None:
+    async with driven(scenes.loaded()) as app:
+        many = next(source for source in app.sources if len(source.spaces) > 1)
+        await app.go_to(many.label)
+        await app.press("2")
+        assert app.main.query_one(DetailPane).title == ""
+        assert f"{len(many.spaces)} namespaces: go to one of them first" in app.text
+
+
+@pytest.mark.parametrize("size", [SMALL_TERMINAL, LARGE_TERMINAL])
+async def test_every_key_in_the_footer_can_be_clicked(size: tuple[int, int]) -> None:
+    async with driven(scenes.loaded(), size=size) as app:
+
+        async def click(offer: str) -> None:
+            await app.pilot.click(FooterBar, offset=(app.text.splitlines()[-1].index(offer) + len(offer) - 1, 0))
+            await app.pilot.pause()
+
+        await app.go_to("handbook")
+        await click("enter open")
+        assert not app.tree.has_focus
+        await click("esc sources")
+        assert app.tree.has_focus
+        await click("? help")
+        assert len(app.app.screen_stack) == 2
+        await app.press("escape")
+        await click("i incoming")
+        await app.press(*"m@3")
+        await click("enter keep")
+        assert len(app.app.screen_stack) == 1
+        assert app.main.session.incoming is not None
+
+
+async def test_a_click_between_the_keys_of_the_footer_presses_none() -> None:
+    async with driven(scenes.loaded()) as app:
+        await app.go_to("handbook")
+        footer = app.text.splitlines()[-1]
+        for x in (0, footer.index("enter open") - 1, footer.index("i incoming") - 2, len(footer) - 1):
+            await app.pilot.click(FooterBar, offset=(x, 0))
+            await app.pilot.pause()
+            assert app.tree.has_focus
+            assert len(app.app.screen_stack) == 1
 
 
 async def test_the_heavy_rule_stands_under_the_active_tab_alone() -> None:

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from workbench.tui import messages
 from workbench.tui.clipboard import copy_text
 from workbench.tui.draw import number
+from workbench.tui.showing import source_at
+from workbench.tui.state import Node
 from workbench.tui.widgets.pane import DetailPane
+from workbench.tui.widgets.sources import SourcesTree
 from workbench.tui.widgets.typed import Question, TypedLine
 
 if TYPE_CHECKING:
@@ -29,10 +32,14 @@ SAID_SECONDS = 4.0
 class ScreenDesk:
     """Implements views.Desk over a screen that has a detail pane and a line to type."""
 
-    def __init__(self, screen: Screen[None], session: Session, frame_changed: Callable[[], None]) -> None:
+    def __init__(
+        self, screen: Screen[None], session: Session, frame_changed: Callable[[], None], go_to: Callable[[Node], None]
+    ) -> None:
         self._screen = screen
         self._session = session
         self._frame_changed = frame_changed
+        self._go_to = go_to
+        self._wanted: tuple[Node | None, str] | None = None
         self._asked_from: Widget | None = None
         self._said_at = -SAID_SECONDS
 
@@ -97,6 +104,30 @@ class ScreenDesk:
             pane.take_focus()
             self._frame_changed()
         return view
+
+    def want_view(self, id: str) -> None:
+        """Show a view of the namespace under the cursor; on a source, of its only one, as soon as it is open."""
+        self._wanted = None
+        if self.choose_view(id) is not None:
+            return
+        node = self._screen.query_one(SourcesTree).node
+        source = source_at(self._session.opened, node)
+        if source is not None and len(source.spaces) == 1:
+            self._go_to(Node(source=source.key, space=0))
+            self.choose_view(id)
+        elif source is not None and source.spaces:
+            self.say(f"{number(len(source.spaces))} namespaces: go to one of them first")
+        elif node is None or (source is not None and source in self._session.reading):
+            self._wanted = (node, id)
+
+    def opened(self, key: int) -> None:
+        """Show what was asked for before a source was open, if the cursor has not left it."""
+        node = self._screen.query_one(SourcesTree).node
+        if self._wanted is None or node is None or node.source != key:
+            return
+        asked_at, id = self._wanted
+        if asked_at is None or asked_at.source == key:
+            self.want_view(id)
 
     def act(self, id: str) -> None:
         """Do what one of the actions of the screen does."""

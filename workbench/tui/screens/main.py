@@ -67,7 +67,7 @@ class MainScreen(Screen[None]):
             changed=self._update_soon,
             incoming=incoming,
         )
-        self.desk = ScreenDesk(self, self.session, self._show_frame)
+        self.desk = ScreenDesk(self, self.session, self._show_frame, self.go_to)
         self._wanted = namespace
         self._named = ""
         self._worst_first = False
@@ -110,8 +110,10 @@ class MainScreen(Screen[None]):
     @on(messages.Answer)
     def _answered(self, message: messages.Answer) -> None:
         self.session.answer(message)
-        if isinstance(message, messages.SourceOpened) and self._wanted is not None:
-            self._go_to_wanted(message)
+        if isinstance(message, messages.SourceOpened):
+            if self._wanted is not None:
+                self._go_to_wanted(message)
+            self.desk.opened(message.about)
 
     def _go_to_wanted(self, message: messages.SourceOpened) -> None:
         """Put the cursor on the namespace that the command line asked for, once, when its source opens."""
@@ -268,6 +270,7 @@ class MainScreen(Screen[None]):
         if node in places:
             self._tree.focus()
             self._tree.move_to(places[node])
+            self._show_here()
 
     # --- what views and the line to type say: see screens/desk.py ----------------------------------------------
 
@@ -357,19 +360,19 @@ class MainScreen(Screen[None]):
 
     def action_view_overview(self) -> None:
         """Look at the verdicts."""
-        self.desk.choose_view("overview")
+        self.desk.want_view("overview")
 
     def action_view_chunks(self) -> None:
         """Look at the chunks."""
-        self.desk.choose_view("chunks")
+        self.desk.want_view("chunks")
 
     def action_view_ceiling(self) -> None:
         """Look at what an embedder never read."""
-        self.desk.choose_view("ceiling")
+        self.desk.want_view("ceiling")
 
     def action_view_vectors(self) -> None:
         """Look at the vectors."""
-        self.desk.choose_view("vectors")
+        self.desk.want_view("vectors")
 
     def action_find(self) -> None:
         """Search in the view that has the focus, else find sources by name."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from textual import events
+
 from workbench.tui.actions import Action
 from workbench.tui.draw import Line, Tone, cells, clip, short_fingerprint
 from workbench.tui.widgets.lines import Bar, look_of
@@ -78,12 +80,29 @@ class FooterBar(Bar):
             self.said, self.busy = said, busy
             self.refresh()
 
+    def _tail(self, width: int) -> Line:
+        _, signs = look_of(self)
+        return Line().add(clip(self.said, max(0, width // 2), signs.more), Tone.ACCENT if self.busy else Tone.FAINT)
+
+    def _offered(self, width: int) -> list[Action]:
+        return _fitting(self.actions, width - 3 - self._tail(width).cells)
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the key that was clicked: without a keyboard it is the only way back."""
+        event.stop()
+        start = 1
+        for action in self._offered(self.size.width):
+            end = start + _cells(action) - 2
+            if start <= event.x < end:
+                self.app.simulate_key(action.keys[0])
+                return
+            start = end + 2
+
     def line(self, width: int) -> Line:
         """Keys left, what happened right."""
-        _, signs = look_of(self)
-        tail = Line().add(clip(self.said, max(0, width // 2), signs.more), Tone.ACCENT if self.busy else Tone.FAINT)
+        tail = self._tail(width)
         line = Line()
-        for action in _fitting(self.actions, width - 3 - tail.cells):
+        for action in self._offered(width):
             before = "  " if line.spans else " "
             line.add(before).add(action.shown, Tone.ACCENT, bold=True).add(" ").add(action.title, Tone.MUTED)
         return line.right(tail, width - 1)

@@ -123,7 +123,7 @@ class ClippedCanvas(Widget, can_focus=True):
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Take hold of the ceiling in the chart."""
-        if event.y in self.drawn.chart and self.drawn.scale is not None:
+        if event.y in self.drawn.chart and self._on_plot(event.x):
             self._dragging = True
             self.capture_mouse()
             self.focus()
@@ -139,6 +139,11 @@ class ClippedCanvas(Widget, can_focus=True):
         if self._dragging:
             self._dragging = False
             self.release_mouse()
+
+    def _on_plot(self, x: int) -> bool:
+        """Whether a column is one of the scale, and not of the amounts and percentiles beside it."""
+        scale, at = self.drawn.scale, x - _LEFT - self.drawn.plot_at
+        return scale is not None and 0 <= at < scale.cells
 
     def _ceiling_to(self, x: int) -> None:
         scale = self.drawn.scale
