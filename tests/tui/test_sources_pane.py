@@ -141,3 +141,15 @@ async def test_names_are_aligned_by_the_cells_they_take() -> None:
         rows = app.text.splitlines()
         ends = {cell_len(row[: row.index("unnamed")]) for row in rows if " 2 unnamed" in row}
         assert ends == {24}
+
+
+async def test_everything_that_floats_is_plain_ascii_where_that_was_asked_for() -> None:
+    async with driven(scenes.loaded(), size=SMALL_TERMINAL, ascii_only=True) as app:
+        await app.go_to("handbook")
+        await app.press("2")
+        for key, title in (("question_mark", "Keys"), ("i", "Incoming"), ("y", "Copy"), ("ctrl+p", "an action")):
+            await app.press(key)
+            await app.until(lambda title=title: title in app.text)  # type: ignore[misc]
+            assert app.text.isascii(), [character for character in app.text if not character.isascii()]
+            await app.press("escape")
+            await app.until(lambda: len(app.app.screen_stack) == 1)

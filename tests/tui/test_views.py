@@ -11,7 +11,7 @@ from tests.tui import scenes
 from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, driven
 from tests.tui.fakes import FakeReader, FakeSource
 from workbench.index.model import IndexSource
-from workbench.tui.widgets.bars import FooterBar
+from workbench.tui.widgets.bars import FooterBar, HeaderBar
 from workbench.tui.widgets.pane import DetailPane, TabStrip, place_tabs
 from workbench.tui.widgets.sources import Heading
 
@@ -103,6 +103,33 @@ async def test_every_key_in_the_footer_can_be_clicked(size: tuple[int, int]) -> 
         await click("enter keep")
         assert len(app.app.screen_stack) == 1
         assert app.main.session.incoming is not None
+
+
+async def test_the_footer_offers_esc_once_and_for_what_it_does() -> None:
+    gate = threading.Event()
+    async with driven(scenes.loading(gate), read=False) as app:
+        await app.until(lambda: any("handbook" in row.name for row in app.tree.rows))
+        await app.go_to("handbook")
+        assert "esc cancel" in app.text.splitlines()[-1]
+        await app.press("2")
+        footer = app.text.splitlines()[-1]
+        assert "esc sources" in footer
+        assert footer.count("esc ") == 1
+        gate.set()
+        await app.until_read()
+
+
+async def test_a_click_on_the_header_leads_back_to_the_sources() -> None:
+    async with driven(scenes.loaded(), size=SMALL_TERMINAL) as app:
+        await app.go_to("handbook")
+        await app.press("3")
+        assert "esc sources" not in app.text
+        await app.pilot.click(HeaderBar)
+        await app.pilot.pause()
+        assert app.tree.has_focus
+        await app.pilot.click(HeaderBar)
+        await app.pilot.pause()
+        assert app.tree.has_focus
 
 
 async def test_a_click_between_the_keys_of_the_footer_presses_none() -> None:

@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.command import Provider
+from textual.command import CommandPalette, Provider
+from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from workbench.tui import collector, messages
 from workbench.tui.screens.main import MainScreen
@@ -35,6 +36,13 @@ _LATER = (
 """What is not needed for the first frame."""
 
 _log = logging.getLogger(__name__)
+
+
+class BlankBar(ScrollBarRender):
+    """A scrollbar of coloured blanks alone, without the blocks that smooth its ends."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "]
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "]
 
 
 def _everything() -> type[Provider]:
@@ -63,6 +71,8 @@ class WorkbenchApp(ThemedApp):
     ) -> None:
         super().__init__()
         self.signs = ASCII if ascii_only else UNICODE
+        self.set_class(ascii_only, "-ascii")
+        ScrollBar.renderer = BlankBar if ascii_only else ScrollBarRender
         for each in THEMES:
             self.register_theme(each)
         wanted = theme or os.environ.get("TEXTUAL_THEME")
@@ -73,6 +83,11 @@ class WorkbenchApp(ThemedApp):
     def get_default_screen(self) -> MainScreen:
         """Start with the main screen, the only one that stays."""
         return self._main
+
+    def action_command_palette(self) -> None:
+        """Open the palette, once."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder="an action, or a name", id="--command-palette"))
 
     def settle_after_start(self) -> None:
         """Set what the start made apart from what is collected, after the first frame and after the first reading."""

@@ -222,7 +222,8 @@ class MainScreen(Screen[None]):
             self.session.opened,
             self._tree.node,
             in_tree=not self._in_detail,
-            reading=bool(self.session.reading),
+            # esc leaves the detail, or shows all sources again, before it stops a reading.
+            reading=bool(self.session.reading) and not self._in_detail and not self._named,
         )
         return places | {Place.FOUND} if self._named and not self._in_detail else places
 
@@ -282,6 +283,11 @@ class MainScreen(Screen[None]):
     @on(TypedLine.Closed)
     def _line_closed(self) -> None:
         self.desk.line_closed()
+
+    @on(HeaderBar.Pressed)
+    def _header_pressed(self) -> None:
+        if self._in_detail:
+            self.action_cancel()
 
     @on(TabStrip.Picked)
     def _tab_picked(self, message: TabStrip.Picked) -> None:

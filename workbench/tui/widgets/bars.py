@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from textual import events
+from textual.message import Message
 
 from workbench.tui.actions import Action
 from workbench.tui.draw import Line, Tone, cells, clip, short_fingerprint
@@ -23,11 +24,18 @@ class Header:
 
 
 class HeaderBar(Bar):
-    """One row on top."""
+    """One row on top; a click on it leads back, also where the footer has no room for the key."""
+
+    class Pressed(Message):
+        """It was clicked."""
 
     def __init__(self) -> None:
         super().__init__(id="header")
         self.header = Header()
+
+    def on_click(self) -> None:
+        """Say so."""
+        self.post_message(self.Pressed())
 
     def show(self, header: Header) -> None:
         """Say where we are."""
