@@ -20,6 +20,7 @@ from tests.shared_files import SAMPLES, needs_samples
 from workbench.recordings.document import FileDocument
 from workbench.recordings.model import RecordingError, Span, Unreadable
 from workbench.recordings.opening import Recording, first_look, open_recording
+from workbench.sources import show_recording
 
 HOSTILE = SAMPLES / "recordings" / "hostile"
 BIG = 20 << 20  # more than is read into memory to find its children
@@ -275,3 +276,29 @@ def test_reading_a_deep_file_needs_no_deep_stack(tmp_path: Path) -> None:
         assert root.get("a", "a", "a") is not None
         assert isinstance(recording.value(Span(0, len(deep))), dict)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 << 20
+
+
+def test_a_file_of_nothing_but_brackets_costs_no_more_than_the_levels_that_are_followed(tmp_path: Path) -> None:
+    spent = []
+    for count in (300_000, 4_000_000):
+        path = written(tmp_path, b"[" * count)
+        begun = time.process_time()
+        report = show_recording(path)
+        spent.append(time.process_time() - begun)
+        (note,) = report.notes
+        assert note.message.startswith("damaged at byte 100,000 (line 1): more than 100,000 brackets are open there")
+    assert spent[1] < 4 * spent[0], "thirteen times the brackets"
+
+
+def test_brackets_that_are_closed_again_are_shown_up_to_where_they_are_followed(tmp_path: Path) -> None:
+    with open_recording(written(tmp_path, b"[" * 200_000 + b"]" * 200_000)) as recording:
+        (root,) = recording.document.roots()
+        assert root.get(0, 0, 0) is not None
+        (note,) = recording.notes
+        assert note.left_out
+
+
+def test_ten_thousand_levels_are_shown_as_they_are(tmp_path: Path) -> None:
+    report = show_recording(written(tmp_path, b'{"a":[' * 10_000 + b'{"embedding":[3,4]}' + b"]}" * 10_000))
+    assert not report.damaged
+    assert report.vectors.count == 1

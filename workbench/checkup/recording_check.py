@@ -17,6 +17,8 @@ from workbench.recordings.slim import Options, slimmed
 from workbench.recordings.summarize import summarize_to
 
 _MOST_AT_ONCE = 64 << 20
+_DEEPEST = 32  # a damaged value is read again by each that it stands in
+_ALONE = 4  # so many levels a damaged value counts that stands in another with nothing whole beside it
 
 if TYPE_CHECKING:
     from workbench.crosscheck.indexed import IndexedNamespace
@@ -86,13 +88,16 @@ def _of_what_is_left(recording: Recording, job: Job | None) -> VectorTotals:
     """Count in the whole values of a damaged document, of which no slim copy is written."""
     by_rule: Counter[str] = Counter()
     likely = 0
-    waiting = list(recording.document.roots())
+    waiting = [(root, 0) for root in recording.document.roots()]
     while waiting:
-        node = waiting.pop()
+        node, level = waiting.pop()
         if job is not None:
             job.checkpoint()
         if not node.whole or node.span.size > _MOST_AT_ONCE:
-            waiting += [child for _, child in node.children()]
+            if level < _DEEPEST:
+                inside = [child for _, child in node.children()]
+                below = level + (1 if len(inside) > 1 else _ALONE)
+                waiting += [(child, below) for child in inside]
             continue
         found = slimmed(recording.document.read(node.span), Options())
         if found is not None:

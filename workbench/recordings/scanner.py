@@ -22,6 +22,8 @@ NUMBERS_BEGIN = re.compile(rb"(?:" + _FLAT_ITEM + _BLANKS + rb"," + _BLANKS + rb
 KEY = re.compile(_BLANKS + rb"(" + _STRING + rb")" + _BLANKS + rb":")
 _NEXT = re.compile(_BLANKS + rb"([,\]}])")
 _BLANK = re.compile(_BLANKS)
+DEEPEST = 100_000
+"""Brackets inside of brackets that are followed; nobody writes as many, and each is paid for again by each reading."""
 _UNFINISHED_NUMBER = re.compile(rb"[.eE][+-]?")
 _END_OF_TOKEN = re.compile(rb"[^-+.0-9a-zA-Z]")
 
@@ -94,6 +96,8 @@ def tokens(buffer: Buffer, at: int, end: int) -> Iterator[tuple[Token, int, int]
                     yield Token.END, following, at
                 else:
                     closers.append(closer)
+                    if len(closers) > DEEPEST:
+                        raise Damage(begin, f"more than {DEEPEST:,} brackets are open there, and no more are followed")
                     if closer == 0x5D:
                         continue
                     named = key(buffer, at, end)
