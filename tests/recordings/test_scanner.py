@@ -87,6 +87,40 @@ def test_numbers_are_exact_and_absurd_ones_stay_text() -> None:
     assert values.numbers(b"[" + b"9" * 5_000 + b",1]") == [math.inf, 1]
 
 
+EDGES = [
+    sign * (base + step) for sign in (1, -1) for base in (0, 2**53, 10**18, 2**63, 10**19, 2**64) for step in (-1, 0, 1)
+]
+WHOLE = st.integers() | st.integers(-(10**25), 10**25) | st.sampled_from(EDGES)
+AROUND = st.sampled_from(
+    ["{}", "[{}]", '{{"a":{}}}', "[1,{} ]", '["{}" , {}]', "[0.{}1, \n{}\n]", '{{"{}":[{},"x{}"]}}']
+)
+
+
+@given(AROUND, st.lists(WHOLE, min_size=3, max_size=3))
+def test_whole_numbers_of_any_size_are_exact_wherever_they_stand(around: str, numbers: list[int]) -> None:
+    text = around.format(*map(abs, numbers)) if "0.{}" in around else around.format(*numbers)
+    value, expected = values.loads(text.encode()), json.loads(text)
+    assert value == expected
+    assert repr(value) == repr(expected), "a float may equal a whole number"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"startTimeUnixNano":"1544712660300000000","endTimeUnixNano":1544712660300000000}',
+        '{"traceId":"12345678901234567890123456789012","id":"urn:12345678901234567890"}',
+        "[0.12345678901234567890123,-0.12345678901234567890123,12345678901234567890123.5,12345678901234567890e3]",
+        '{"least":-999999999999999999,"most":9999999999999999999}',
+    ],
+)
+def test_times_in_nanoseconds_ids_and_fractions_need_no_slower_parser(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = json.loads(text)
+    monkeypatch.setattr(json, "loads", None)
+    assert values.loads(text.encode()) == expected
+
+
 @pytest.mark.parametrize(
     ("data", "byte", "cut"),
     [

@@ -13,7 +13,11 @@ from workbench.recordings.scanner import KEY, NUMBERS_BEGIN, Buffer, Damage, Tok
 
 _DEEPEST = 256
 _MOST_DIGITS = 4_300  # Python converts no longer number, since that takes quadratic time
-_LONG_WHOLE = re.compile(rb"(?<![0-9.])-?[0-9]{19,}+(?![0-9.eE])")
+_AS_ZEROS = bytes(ord("0") if each in b"0123456789" else each for each in range(256))
+_TOO_LONG = (b"0" * 20, b"-" + b"0" * 19)  # the first sizes of whole numbers that may be beyond 64 bits
+_DIGITS = re.compile(rb"[0-9]++")
+_BEFORE_NUMBER = b"[,: \t\n\r"
+_BEHIND_NUMBER = b"],} \t\n\r"
 _CONSTANTS = {b"true": True, b"false": False, b"null": None}
 
 
@@ -25,7 +29,7 @@ def loads(data: bytes) -> object:
     key the last one counts. Raises Damage.
     """
     try:
-        if len(data) < 19 or not _LONG_WHOLE.search(data):
+        if not _has_long_whole(data):
             return orjson.loads(data)
     except orjson.JSONDecodeError:
         pass
@@ -37,6 +41,27 @@ def loads(data: bytes) -> object:
         if damage is not None:
             raise damage from None
         return value
+
+
+def _has_long_whole(data: bytes) -> bool:
+    """Say whether a whole number may be beyond 64 bits, which orjson makes a float of.
+
+    A pattern over the whole text would take ten times as long as parsing it. What is between quotes right after and
+    before them is no number, such as the ids and the times of a trace.
+    """
+    if len(data) < 20:
+        return False
+    zeros = data.translate(_AS_ZEROS)
+    for long in _TOO_LONG:
+        at = zeros.find(long)
+        while at >= 0:
+            run = _DIGITS.match(data, at + 1)
+            end = run.end() if run else at + 1
+            begin = at - 1 if data[at - 1 : at] == b"-" else at
+            if (not begin or data[begin - 1] in _BEFORE_NUMBER) and (end == len(data) or data[end] in _BEHIND_NUMBER):
+                return True
+            at = zeros.find(long, end)
+    return False
 
 
 def loads_string(data: bytes) -> str:
