@@ -209,3 +209,14 @@ def test_every_json_sample_becomes_what_the_seeds_rule_makes_of_its_values(tmp_p
         assert path.read_bytes() == data
         done += 1
     assert done > 80
+
+
+def test_what_is_no_recording_but_parses_is_shown_and_copied(tmp_path: Path) -> None:
+    path = tmp_path / "bundle.json"
+    path.write_text('{"format":"agentfootprint-corpus-v1","entries":[{"id":"a#0","embedding":[3,4]}]}')
+    shown = workbench(tmp_path, "show", path, "--json")
+    assert shown.code == 0
+    assert [each["message"] for each in shown.json["problems"] if "corpus bundle" in each["message"]]
+    copied = workbench(tmp_path, "summarize", path)
+    assert copied.code == 0
+    assert '"embedding":{"dims":2,"norm":5' in copied.out

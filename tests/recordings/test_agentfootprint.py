@@ -216,10 +216,24 @@ def test_a_report_of_an_indexing_run_is_a_verdict_about_clipped_chunks(name: str
 
 
 @needs_samples
-def test_a_corpus_bundle_is_named_for_what_it_is() -> None:
-    with pytest.raises(RecordingError, match="corpus bundle") as refusal:
-        open_recording(FOLDER / "corpus_bundle.json")
-    assert refusal.value.problem is Unreadable.NOT_A_RECORDING
+def test_a_corpus_bundle_opens_as_a_tree_and_is_named_for_what_it_is() -> None:
+    with open_recording(FOLDER / "corpus_bundle.json") as recording:
+        assert (recording.format, recording.why) == ("json", '"format" is "agentfootprint-corpus-v1"')
+        assert not recording.steps
+        (note,) = recording.notes
+        assert "corpus bundle" in note.message
+        assert not note.left_out
+        (root,) = recording.document.roots()
+        entries = root.get("entries")
+        assert entries is not None
+        assert len(list(entries.children())) == 19
+
+
+def test_a_corpus_bundle_that_is_cut_says_so_too(tmp_path: Path) -> None:
+    path = tmp_path / "rec.json"
+    path.write_text('{"format":"agentfootprint-corpus-v1","entries":[{"id":"a"},{"id":')
+    with open_recording(path) as recording:
+        assert [note.left_out for note in recording.notes] == [True, False]
 
 
 def written(folder: Path, value: object) -> Path:

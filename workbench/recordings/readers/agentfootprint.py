@@ -14,7 +14,6 @@ from workbench.recordings.steps import RawStep, finish_steps
 
 ENVELOPE = "agentfootprint.recording.v1"
 _ANY_ENVELOPE = "agentfootprint.recording."
-_BUNDLE = "agentfootprint-corpus-v1"
 _PREFIX = "agentfootprint."
 _SNAPSHOT_KEYS = ("commitLog", "executionTree", "sharedState", "subflowResults")
 
@@ -28,7 +27,7 @@ class AgentfootprintReader:
         """Recognise the envelope by its format, the bare recording by the keys of its snapshot or its events."""
         first = head.first
         stated = first.get("format")
-        if isinstance(stated, str) and (stated.startswith(_ANY_ENVELOPE) or stated == _BUNDLE):
+        if isinstance(stated, str) and stated.startswith(_ANY_ENVELOPE):
             return f'"format" is "{stated[:80]}"'
         inner = first.get("recording")
         recording = inner if isinstance(inner, dict) else first
@@ -45,7 +44,7 @@ class AgentfootprintReader:
         return None
 
     def read(self, document: Document) -> Reading:
-        """Read a recording. Raises RecordingError for an envelope of another version, and for a corpus bundle."""
+        """Read a recording. Raises RecordingError for an envelope of another version."""
         root = next(iter(document.roots()))
         stated = _value(root.get("format"))
         _check_format(document.name, stated)
@@ -111,12 +110,6 @@ def _raw_steps(snapshot: Node | None, events: list[Event], rows: list[Row]) -> l
 
 
 def _check_format(name: str, stated: object) -> None:
-    if stated == _BUNDLE:
-        raise RecordingError(
-            Unreadable.NOT_A_RECORDING,
-            f"{name} is a corpus bundle ({_BUNDLE}): the chunks of an index with their vectors, not a recording; "
-            "give the recording of a run",
-        )
     if isinstance(stated, str) and stated != ENVELOPE and stated.startswith(_ANY_ENVELOPE):
         raise RecordingError(
             Unreadable.TOO_NEW,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from workbench.recordings import values
-from workbench.recordings.model import Document, Head, Node, Reading
+from workbench.recordings.model import Document, Head, Node, Note, Reading
 from workbench.recordings.readers.lenient import as_object, as_text, milliseconds, nanoseconds
 from workbench.recordings.scanner import Damage
 from workbench.recordings.steps import RawStep, finish_steps
@@ -23,6 +23,11 @@ _KEYS = ("uuid", "span_id", "spanId")
 _PARENTS = ("parentUuid", "parent_uuid", "parent_id", "parentId", "parent_span_id", "parentSpanId")
 _WANTED = frozenset((*_KINDS, *_NAMES, *_TIMES, *_ENDS, *_KEYS, *_PARENTS))
 _LONGEST_FACT = 4_096
+_BUNDLE = "agentfootprint-corpus-v1"
+_NO_RECORDING = Note(
+    f"it is a corpus bundle ({_BUNDLE}): the chunks of an index with their vectors, not the recording of a run; it is "
+    "read as a JSON tree"
+)
 _FACTS: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NOT_PLAIN = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
@@ -34,10 +39,16 @@ class GenericReader:
 
     def detect(self, head: Head) -> str | None:
         """Take every text that begins with a value."""
+        if head.first.get("format") == _BUNDLE:
+            return f'"format" is "{_BUNDLE}"'
         return "it is JSON, of no format that is known by name" if head.values else None
 
     def read(self, document: Document) -> Reading:
-        """Give the records of a document as steps."""
+        """Give the records of a document as steps; those of a corpus bundle are chunks, and none."""
+        if document.head.first.get("format") == _BUNDLE:
+            for _ in document.roots():
+                pass  # so that damage is noted
+            return Reading(notes=(_NO_RECORDING,))
         raw = [_step(document, record) for record in _records(document)]
         steps, notes = finish_steps(raw)
         return Reading(steps=steps, notes=notes)
