@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import workbench
+from workbench.cli.main import _COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP_LEVEL = {"pyproject.toml", "workbench", "tests", "screenshots", "sample_data", "README.md"}
@@ -139,3 +140,11 @@ def test_what_the_readme_calls_a_verdict_is_what_the_program_says() -> None:
         env={**os.environ, "PYTHONIOENCODING": "utf-8"},
     )
     assert ended.stdout.decode("utf-8") == shown[2]
+
+
+def test_the_readme_has_every_command_that_there_is_and_an_example_of_each_that_reads_a_file() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `workbench ([a-z]+)", readme, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(_COMMANDS)
+    for name in ("check", "search", "show", "summarize"):
+        assert re.search(rf"^workbench {name} ", readme, flags=re.MULTILINE)

@@ -13,6 +13,8 @@ from tests.recordings.traces import batch, documents, span, write, write_lines
 from tests.shared_files import SAMPLES, needs_samples
 from workbench import Entry, VectorStore
 from workbench.cli.main import run
+from workbench.index.model import SourceError
+from workbench.index.opening import sniff
 
 KEYS = ["path", "format", "why", "run", "steps", "retrievals", "errors", "vectors", "bytes", "findings", "problems"]
 STEP_KEYS = ["n", "parent", "kind", "name", "status", "start_ms", "duration_ms", "error"]
@@ -278,3 +280,12 @@ def test_every_sample_is_shown_or_refused_in_one_sentence(
     assert (code == 2) == (told.out == "")
     assert not UNSAFE.search(told.out)
     assert "does not foresee" not in told.err
+
+
+def test_where_only_indexes_are_opened_a_recording_is_sent_to_show(tmp_path: Path) -> None:
+    path = trace(tmp_path / "a run.json", "manual#0")
+    with pytest.raises(SourceError) as refusal:
+        sniff(path)
+    words = f"only indexes are opened here for now; read it with: workbench show '{path}'"
+    assert refusal.value.message == f"{path} is a recording, and {words}"
+    assert workbench(tmp_path, "show", path).code == 0

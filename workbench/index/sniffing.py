@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import re
+import shlex
 import stat
 import struct
 from dataclasses import dataclass
@@ -173,12 +174,12 @@ def _no_index(shown: str, head: bytes) -> SourceError:
     if text[:1] in (b"{", b"["):
         container = _json_container(text)
         if container == "recording":
-            return _later(shown, "a recording", container)
+            return _recording(shown, "a recording")
         if container == "routing-log":
             return _later(shown, "a routing log", container)
         return _not_an_index(shown, "holds JSON")
     if text.startswith((b"interactions:", b"http_interactions:")):
-        return _later(shown, "a recording (a cassette)", "recording")
+        return _recording(shown, "a recording (a cassette)")
     for magic, name in _NAMED_BY_MAGIC:
         if head.startswith(magic):
             return _not_an_index(shown, f"holds {name}")
@@ -196,6 +197,15 @@ def _later(shown: str, what: str, container: str) -> SourceError:
         Problem.NOT_READABLE_YET,
         f"{shown} is {what}, which is not readable yet; give a DuckDB file, or a SQLite file of agentfootprint",
         container=container,
+    )
+
+
+def _recording(shown: str, what: str) -> SourceError:
+    path = shlex.quote(shown) if shown.isprintable() else "PATH"
+    return SourceError(
+        Problem.NOT_READABLE_YET,
+        f"{shown} is {what}, and only indexes are opened here for now; read it with: workbench show {path}",
+        container="recording",
     )
 
 
