@@ -90,7 +90,7 @@ def run_on_terminal(script: str, *, when: bytes, key: bytes, home: Path) -> Ende
     return Ended(os.waitstatus_to_exitcode(status), output, time.monotonic() - pressed)
 
 
-@pytest.mark.parametrize("key", [b"q", b"\x11"], ids=["q", "^q"])
+@pytest.mark.parametrize("key", [b"q", b"\x11", b"\x03"], ids=["q", "^q", "^c"])
 def test_leaving_takes_less_than_a_second_though_a_reader_cannot_be_interrupted(tmp_path: Path, key: bytes) -> None:
     ended = run_on_terminal(_STUCK, when=b"being read", key=key, home=tmp_path)
     assert ended.code == 0

@@ -81,7 +81,7 @@ ACTIONS: tuple[Action, ...] = (
     _action("copy_message", "y", "y", "copy", "copy the sentence that says what is wrong", Place.OPEN, in_footer=False),
     _action("palette", "ctrl+p", "^p", "palette", "find every action and every source by name", Place.ANYWHERE),
     _action("help", "question_mark", "?", "help", "every key and what it does", Place.ANYWHERE),
-    _action("quit", "q,ctrl+q", "q", "quit", "leave; whatever is being read is given up", Place.ANYWHERE),
+    _action("quit", "q,ctrl+q,ctrl+c", "q", "quit", "leave; whatever is being read is given up", Place.ANYWHERE),
 )
 
 INCOMING_ACTIONS: tuple[Action, ...] = (

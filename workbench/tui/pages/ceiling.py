@@ -199,8 +199,9 @@ def _list(drawn: Drawn, clipped: Clipped, scale: Scale, at: Standing, room: Room
     line_at = None if scale.cut is None else drawn.plot_at + scale.cut
     if room.roomy:
         page.add(_with_line(Line(), line_at, frame))
-    which = f"{number(cursor + 1)} of {number(len(chunks))}" if total > room.listed else ""
-    facts = [f"{which}, longest first", which] if which else ["longest first"]
+    which = f"{number(cursor + 1)} of {number(clipped.count)}" if total > room.listed else ""
+    some = f", {number(len(chunks))} listed" if clipped.not_listed else ""
+    facts = [f"{which}{some}, longest first", f"{which}{some}", which] if which else ["longest first"]
     # Where the ceiling is far right, the shorter fact leaves its crossing alone.
     fact = next((each for each in facts if frame.width - len(each) - 3 > (line_at or 0)), facts[-1])
     focused = frame.focused and not at.whole
