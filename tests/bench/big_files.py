@@ -60,7 +60,7 @@ def by_bare_sql(path: Path, spill: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Attach a file with the memory, threads and access that the product gives itself, and nothing else."""
     config: dict[str, str | bool | int | float | list[str]] = {
         "threads": 2,
-        "memory_limit": "200MB",
+        "memory_limit": "176MB",
         "temp_directory": str(spill),
     }
     with duckdb.connect(config=config) as connection:

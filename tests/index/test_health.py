@@ -6,10 +6,12 @@ import math
 import random
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tests.index.made_tables import faulty_vectors, make_file, opened, vector_file
 from tests.index.oracle import Vector, judge, same_health
+from workbench.index.duckdb_source import open_duckdb_source
 from workbench.index.job import Cancelled, Job
 from workbench.index.model import Unusable
 
@@ -192,3 +194,16 @@ def test_holes_left_by_deletions_are_neither_counted_nor_scanned_for_ever(tmp_pa
         assert namespace.health(0).count == 4
         assert [row.id for row in namespace.page(0, 10)] == ["77", "100077", "200077", "300077"]
         assert [row.id for row in namespace.page(2, 1)] == ["200077"]
+
+
+def test_very_long_fixed_vectors_get_the_memory_that_reading_them_takes(tmp_path: Path) -> None:
+    path = tmp_path / "wide.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE docs AS SELECT 'id' || i AS id, 'a text' AS text,"
+            " list_transform(range(8192), lambda j: (i + j + 0.5) % 7)::DOUBLE[8192] AS embedding FROM range(2100) t(i)"
+        )
+    with open_duckdb_source(path) as source:
+        (namespace,) = source.namespaces()
+        health = namespace.health(0)
+    assert (health.count, health.dims, health.unusable) == (2100, 8192, 0)

@@ -163,7 +163,7 @@ def test_variables_of_the_program_are_no_tables(hostile: Path) -> None:
         ("python_enable_replacements", False),
         ("lock_configuration", True),
         ("enable_progress_bar", False),
-        ("memory_limit", "190.7 MiB"),
+        ("memory_limit", "167.8 MiB"),
         ("threads", 2),
     ],
 )

@@ -36,15 +36,24 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
     "python_enable_replacements": "false",
-    # With 256 MB, a check of a million lists of 384 numbers takes 430 MB in all; with this, 380, and is no slower.
-    "memory_limit": "200MB",
     "threads": "2",
     # A checkpoint rewrites more the larger a table is, so a writer's log may grow to what a reader replays in seconds.
     "checkpoint_threshold": "512MB",
     "max_temp_directory_size": "4GB",
 }
 # Several buffers of 2,048 vectors each are needed at once; with this, vectors of 12,000 elements can be written.
-_WRITER_MEMORY = "1GB"
+_WRITER_MEGABYTES = 1_000
+# With 256 MB, a check of a million lists of 384 numbers takes 430 MB in all; with this, 370, and is no slower.
+_READER_MEGABYTES = 176
+# Readers of very wide arrays get more: so much fits into the above, and beyond it several buffers are needed at once.
+_USUAL_BLOCK_MEGABYTES = 34
+_BUFFERS = 8
+_MOST_MEGABYTES = 2_000
+_WIDEST_BLOCK = (
+    "SELECT max(regexp_extract(data_type, '\\[(\\d{1,9})\\]$', 1)::BIGINT"
+    " * CASE WHEN data_type LIKE 'DOUBLE%' OR data_type LIKE 'BIGINT%' THEN 8 ELSE 4 END) * 2048 / 1000000"
+    " FROM duckdb_columns() WHERE database_name = 'ix' AND regexp_matches(data_type, '\\[\\d{1,9}\\]$')"
+)
 # Sealed before the file is attached, so that nothing in it or in its log ever meets a connection that can reach more
 # than the file itself.
 _SEAL = ("SET enable_progress_bar = false", "SET enable_external_access = false", "SET lock_configuration = true")
@@ -175,8 +184,21 @@ class Lease:
         if sniffing.descriptors_here(located.key):
             raise refusals.busy_here(located.shown, "already open")
         spill = private_folder.reserve(private_folder.SPILL)
-        memory = _WRITER_MEMORY if writable else _CONFIG["memory_limit"]
-        config = {**_CONFIG, "memory_limit": memory, "temp_directory": str(spill)}
+        try:
+            connection = self._connected(located, writable, spill, _WRITER_MEGABYTES if writable else _READER_MEGABYTES)
+            wide = 0 if writable else _megabytes_for(connection)
+            if wide > _READER_MEGABYTES:
+                connection.close()
+                connection = self._connected(located, writable, spill, wide)
+        except (duckdb.Error, OSError, SourceError) as error:
+            private_folder.remove(spill)
+            raise refusals.translate(error, located.shown) from None
+        self._connection, self._writable, self._spill = connection, writable, spill
+        self._idle_since = time.monotonic()
+
+    def _connected(self, located: Located, writable: bool, spill: Path, megabytes: int) -> duckdb.DuckDBPyConnection:
+        """Open a sealed connection in memory and attach the file to it; on any failure nothing stays open."""
+        config = {**_CONFIG, "memory_limit": f"{megabytes}MB", "temp_directory": str(spill)}
         connection = duckdb.connect(":memory:", config=config)
         try:
             connection.execute(f"SET allowed_paths = [{_allowed(located.real)}]")
@@ -187,12 +209,18 @@ class Lease:
             found = os.stat(located.real)
             if (found.st_dev, found.st_ino) != self.key:
                 raise refusals.being_written(located.shown, "duckdb")
-        except (duckdb.Error, OSError, SourceError) as error:
+        except BaseException:
             connection.close()
-            private_folder.remove(spill)
-            raise refusals.translate(error, located.shown) from None
-        self._connection, self._writable, self._spill = connection, writable, spill
-        self._idle_since = time.monotonic()
+            raise
+        return connection
+
+
+def _megabytes_for(connection: duckdb.DuckDBPyConnection) -> int:
+    """Say how much memory reading the widest fixed array of the attached file takes."""
+    row = connection.execute(_WIDEST_BLOCK).fetchone()
+    block = float(row[0]) if row and row[0] is not None else 0.0
+    more = _BUFFERS * max(0.0, block - _USUAL_BLOCK_MEGABYTES)
+    return min(_MOST_MEGABYTES, _READER_MEGABYTES + int(more))
 
 
 _registry_lock = threading.Lock()
