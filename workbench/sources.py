@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from workbench.crosscheck.indexed import IndexedNamespace
     from workbench.index.job import Job
     from workbench.index.model import IndexSource
+    from workbench.recordings.model import RecordingError
+    from workbench.recordings.opening import Recording
 
 _INDEX_CONTAINERS = frozenset({"duckdb", "sqlite", "chroma", "lance", "parquet"})
 
@@ -66,6 +68,20 @@ def show_recording(
     with contextlib.ExitStack() as opened:
         recording = opened.enter_context(open_recording(path, format=format))
         return report_on(recording, _indexed(indexes, opened, CheckOptions(), job), job)
+
+
+def open_as_recording(path: str | os.PathLike[str], why_no_index: SourceError) -> Recording | None:
+    """Open what is no index as a recording; None when it is none either. Raises SourceError when it cannot be read."""
+    from workbench.recordings.model import RecordingError
+    from workbench.recordings.opening import open_recording
+
+    name = os.fspath(path)
+    if _as_recording(Found(name, None, why_no_index), any_json=True).recording is None:
+        return None
+    try:
+        return open_recording(name)
+    except RecordingError as error:
+        raise _as_source_error(error) from error
 
 
 def _indexed(
@@ -332,9 +348,7 @@ def _check_recording(found: Found, joinable: _Joinable, job: Job | None) -> Sour
                 notes = [*notes, f"not joined with the indexes: {error.message}"]
                 report = report_on(recording, (), job)
     except RecordingError as error:
-        known = {problem.value for problem in Problem}
-        problem = Problem(error.problem.value) if error.problem.value in known else Problem.DAMAGED
-        return _unreadable(found.path, SourceError(problem, error.message, container=RECORDING))
+        return _unreadable(found.path, _as_source_error(error))
     except Cancelled:
         raise
     except Exception as error:
@@ -343,6 +357,12 @@ def _check_recording(found: Found, joinable: _Joinable, job: Job | None) -> Sour
     if found.error is not None and holds_nothing(report):
         return _unreadable(found.path, found.error)
     return as_source(report, *notes)
+
+
+def _as_source_error(error: RecordingError) -> SourceError:
+    known = {problem.value for problem in Problem}
+    problem = Problem(error.problem.value) if error.problem.value in known else Problem.DAMAGED
+    return SourceError(problem, error.message, container=RECORDING)
 
 
 def _unforeseen(path: str, error: Exception) -> SourceError:

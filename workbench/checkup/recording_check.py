@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.checkup.recording_report import RecordingReport, VectorTotals
@@ -47,6 +48,23 @@ def report_on(
         vectors=vectors,
         notes=notes,
         findings=judge_recording(recording.run, notes, joined, vectors),
+        join_findings=judge_joined(joined),
+        indexes=tuple(dict.fromkeys(each.source for each in indexes)),
+    )
+
+
+def joined_anew(
+    report: RecordingReport, recording: Recording, indexes: Sequence[IndexedNamespace], job: Job | None = None
+) -> RecordingReport:
+    """Hold a recording that was judged before against other indexes; nothing of the recording is read again.
+
+    Gives what ``report_on`` would. Raises SourceError when an index cannot be read, Cancelled.
+    """
+    joined = join(recording, indexes, job)
+    return replace(
+        report,
+        joined=joined,
+        findings=judge_recording(report.run, report.notes, joined, report.vectors),
         join_findings=judge_joined(joined),
         indexes=tuple(dict.fromkeys(each.source for each in indexes)),
     )

@@ -33,3 +33,26 @@ def share(part: int, whole: int) -> str:
 def norm_text(norm: float) -> str:
     """Write a norm with four decimals, or in powers of ten where those would say nothing."""
     return f"{norm:.4f}" if norm == 0 or 0.001 <= abs(norm) < 1_000_000 else f"{norm:.3g}"
+
+
+def duration_text(ms: float) -> str:
+    """Write a duration with its unit: 23 µs, 0.2 ms, 396 ms, 12.4 s, 3 min 5 s, 2 h 10 min."""
+    if ms < 0.1:
+        return f"{ms * 1_000:.0f} µs"
+    if ms < 10:
+        return f"{ms:.1f} ms"
+    if ms < 999.5:
+        return f"{ms:.0f} ms"
+    if ms < 59_950:
+        return f"{ms / 1_000:.1f} s"
+    minutes, seconds = divmod(round(ms / 1_000), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+
+
+def size_text(size: int) -> str:
+    """Write a number of bytes with its unit, in powers of a thousand."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}" if size < 1_000 * factor else f"{size / factor:,.0f} {unit}"
+    return counted(size, "byte")

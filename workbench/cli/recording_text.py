@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from workbench.checkup.findings import Severity
-from workbench.checkup.wording import counted
+from workbench.checkup.wording import counted, duration_text, size_text
 from workbench.cli.output import Sign, Style
 from workbench.core.fingerprint import fingerprint_text
 from workbench.recordings.secrets import mask_text
+from workbench.recordings.steps import in_tree_order
 
 if TYPE_CHECKING:
     from workbench.checkup.recording_report import RecordingReport, VectorTotals
@@ -114,31 +114,6 @@ def _steps(out: Output, steps: tuple[Step, ...]) -> None:
         out.row(left + cut(name, max(_NAME, out.width - len(left) - len(right) - 2)), right, Style.PLAIN)
     if len(steps) > MOST_STEPS:
         out.line(f"      and {len(steps) - MOST_STEPS:,} more; show --json lists every one", Style.FAINT)
-
-
-def in_tree_order(steps: Sequence[Step]) -> list[tuple[Step, int]]:
-    """Give each step behind its parent, with its depth; those of one parent in the order of their beginnings."""
-    below: dict[int | None, list[Step]] = {}
-    for step in steps:
-        below.setdefault(step.parent, []).append(step)
-    ordered: list[tuple[Step, int]] = []
-    waiting = [(step, 0) for step in reversed(_by_time(below.get(None, [])))]
-    while waiting:
-        step, depth = waiting.pop()
-        ordered.append((step, depth))
-        waiting += [(child, depth + 1) for child in reversed(_by_time(below.get(step.n, [])))]
-    return ordered
-
-
-def _by_time(steps: list[Step]) -> list[Step]:
-    """Sort by beginning; one whose beginning is not recorded stays behind the step before it."""
-    latest = -math.inf
-    keyed: list[tuple[float, Step]] = []
-    for step in steps:
-        if step.start_ms is not None:
-            latest = step.start_ms
-        keyed.append((latest, step))
-    return [step for _, step in sorted(keyed, key=lambda each: each[0])]
 
 
 def _retrieval(out: Output, joined: JoinedRetrieval, *, with_index: bool) -> None:
@@ -249,29 +224,6 @@ def _totals(report: RecordingReport) -> str:
 def cut(text: str, longest: int) -> str:
     """Shorten text that has no end."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
-
-
-def duration_text(ms: float) -> str:
-    """Write a duration with its unit: 23 µs, 0.2 ms, 396 ms, 12.4 s, 3 min 5 s, 2 h 10 min."""
-    if ms < 0.1:
-        return f"{ms * 1_000:.0f} µs"
-    if ms < 10:
-        return f"{ms:.1f} ms"
-    if ms < 999.5:
-        return f"{ms:.0f} ms"
-    if ms < 59_950:
-        return f"{ms / 1_000:.1f} s"
-    minutes, seconds = divmod(round(ms / 1_000), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours:,} h {minutes} min" if hours else f"{minutes} min {seconds} s"
-
-
-def size_text(size: int) -> str:
-    """Write a number of bytes with its unit, in powers of a thousand."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= factor:
-            return f"{size / factor:.3g} {unit}" if size < 1_000 * factor else f"{size / factor:,.0f} {unit}"
-    return counted(size, "byte")
 
 
 def _moment(ms: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -114,3 +115,28 @@ def _cut_rings(steps: list[Step]) -> int:
 
 def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
+
+
+def in_tree_order(steps: Sequence[Step]) -> list[tuple[Step, int]]:
+    """Give each step behind its parent, with its depth; those of one parent in the order of their beginnings."""
+    below: dict[int | None, list[Step]] = {}
+    for step in steps:
+        below.setdefault(step.parent, []).append(step)
+    ordered: list[tuple[Step, int]] = []
+    waiting = [(step, 0) for step in reversed(_by_time(below.get(None, [])))]
+    while waiting:
+        step, depth = waiting.pop()
+        ordered.append((step, depth))
+        waiting += [(child, depth + 1) for child in reversed(_by_time(below.get(step.n, [])))]
+    return ordered
+
+
+def _by_time(steps: list[Step]) -> list[Step]:
+    """Sort by beginning; one whose beginning is not recorded stays behind the step before it."""
+    latest = -math.inf
+    keyed: list[tuple[float, Step]] = []
+    for step in steps:
+        if step.start_ms is not None:
+            latest = step.start_ms
+        keyed.append((latest, step))
+    return [step for _, step in sorted(keyed, key=lambda each: each[0])]

@@ -18,6 +18,7 @@ class Place(StrEnum):
     ANYWHERE = "anywhere"
     SOURCES = "sources"
     NAMESPACE = "a namespace"
+    RECORDING = "a recording"
     DETAIL = "detail"
     READING = "reading"
     UNREADABLE = "unreadable"
@@ -78,6 +79,10 @@ ACTIONS: tuple[Action, ...] = (
     _action("view_chunks", "2", "2", "chunks", "every chunk of a namespace", Place.NAMESPACE, in_footer=False),
     _action("view_ceiling", "3", "3", "ceiling", "what an embedder never read", Place.NAMESPACE, in_footer=False),
     _action("view_vectors", "4", "4", "vectors", "which vectors no search can use", Place.NAMESPACE, in_footer=False),
+    _action("view_steps", "1", "1", "steps", "what happened in a recording", Place.RECORDING, in_footer=False),
+    _action(
+        "view_retrievals", "2", "2", "retrievals", "what a recording found, and why", Place.RECORDING, in_footer=False
+    ),
     _action("copy_message", "y", "y", "copy", "copy the sentence that says what is wrong", Place.OPEN, in_footer=False),
     _action("palette", "ctrl+p", "^p", "palette", "find every action and every source by name", Place.ANYWHERE),
     _action("help", "question_mark", "?", "help", "every key and what it does", Place.ANYWHERE),

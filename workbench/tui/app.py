@@ -28,6 +28,8 @@ _LATER = (
     "views.chunks",
     "views.ceiling",
     "views.vectors",
+    "views.steps",
+    "views.retrievals",
     "screens.incoming",
     "screens.menu",
     "screens.help",

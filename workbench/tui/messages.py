@@ -10,6 +10,7 @@ from textual.message import Message
 if TYPE_CHECKING:
     from workbench.checkup.report import NamespaceReport
     from workbench.index.model import IndexSource, Namespace
+    from workbench.tui.recorded import OpenRecording, Recorded
     from workbench.tui.state import LengthShape, Trouble
 
 
@@ -42,6 +43,22 @@ class SourceOpened(Answer):
 
     opened: IndexSource
     namespaces: tuple[Namespace, ...]
+
+
+@dataclass
+class RecordingOpened(Answer):
+    """A source is a recording, open, and all of it was read."""
+
+    opened: OpenRecording
+    recorded: Recorded
+
+
+@dataclass
+class RecordingJoined(Answer):
+    """A recording was held against other indexes than before; ``why`` says why that could not be done."""
+
+    recorded: Recorded | None
+    why: str = ""
 
 
 @dataclass

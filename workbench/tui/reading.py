@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
@@ -20,8 +20,11 @@ from workbench.tui import messages
 from workbench.tui.state import LengthShape, Trouble
 
 if TYPE_CHECKING:
+    from workbench.checkup.recording_report import RecordingReport
     from workbench.checkup.report import IncomingVerdict, NamespaceReport
+    from workbench.crosscheck.indexed import IndexedNamespace
     from workbench.index.model import IndexSource, Namespace
+    from workbench.tui.recorded import OpenRecording, Recorded
 
 _FINE_BINS = 2_000
 _EXACT_LENGTH = 200_000
@@ -44,6 +47,17 @@ class Reader(Protocol):
 
     def open(self, path: str) -> IndexSource:
         """Open one path; raises SourceError."""
+
+    def open_recording(self, path: str, why_no_index: SourceError) -> OpenRecording | None:
+        """Open what is no index as a recording; None when it is none either. Raises SourceError."""
+
+    def judge_recording(self, path: str, recording: OpenRecording, job: Job) -> RecordingReport:
+        """Judge a recording by itself: the function behind ``show --json``."""
+
+    def join(
+        self, report: RecordingReport, recording: OpenRecording, indexes: Sequence[IndexSource], job: Job
+    ) -> RecordingReport:
+        """Hold a judged recording against indexes: what ``show --json --index`` says."""
 
     def check(self, namespace: Namespace, incoming: Fingerprint | None, job: Job) -> NamespaceReport:
         """Judge a namespace: the function behind ``check --json``."""
@@ -72,7 +86,7 @@ class FileReader:
         """Find what ``check`` would read in this folder."""
         from workbench.sources import expand
 
-        expanded = expand([folder], job)
+        expanded = expand([folder], job, recordings=True)
         paths = tuple(
             found.path
             for found in expanded.found
@@ -85,6 +99,38 @@ class FileReader:
         from workbench.sources import open_source
 
         return open_source(path)
+
+    def open_recording(self, path: str, why_no_index: SourceError) -> OpenRecording | None:
+        """Open by content; any JSON is a recording when it holds steps or vectors."""
+        from workbench.sources import open_as_recording
+
+        return open_as_recording(path, why_no_index)
+
+    def judge_recording(self, path: str, recording: OpenRecording, job: Job) -> RecordingReport:
+        """Count its vectors and find what is wrong with it."""
+        from workbench.checkup.recording_check import report_on
+        from workbench.recordings.opening import Recording
+
+        assert isinstance(recording, Recording)
+        return report_on(recording, (), job)
+
+    def join(
+        self, report: RecordingReport, recording: OpenRecording, indexes: Sequence[IndexSource], job: Job
+    ) -> RecordingReport:
+        """Hold the indexes open for as long as the ids are looked up."""
+        from workbench.checkup.options import CheckOptions
+        from workbench.checkup.recording_check import joined_anew
+        from workbench.checkup.recordings import indexed_namespaces
+        from workbench.recordings.opening import Recording
+
+        assert isinstance(recording, Recording)
+        options = CheckOptions(explicit_ceiling=self._explicit_ceiling)
+        with ExitStack() as held:
+            namespaces: list[IndexedNamespace] = []
+            for index in indexes:
+                held.enter_context(index.hold())
+                namespaces += indexed_namespaces(index, options, job)
+            return joined_anew(report, recording, namespaces, job)
 
     def check(self, namespace: Namespace, incoming: Fingerprint | None, job: Job) -> NamespaceReport:
         """All verdicts of one namespace, at this moment."""
@@ -135,6 +181,9 @@ def read_source(
     except Cancelled:
         tell(messages.SourceDone(key, request, True, _since(reader, started)))
         return
+    except SourceError as error:
+        _read_recording(reader, key, request, path, error, job, tell)
+        return
     except Exception as error:
         tell(messages.SourceUnreadable(key, request, trouble_of(error)))
         return
@@ -164,6 +213,62 @@ def read_source(
         if job.cancelled:
             opened.close()
     tell(messages.SourceDone(key, request, stopped, _since(reader, started)))
+
+
+def _read_recording(
+    reader: Reader, key: int, request: int, path: str, why_no_index: SourceError, job: Job, tell: Tell
+) -> None:
+    """Open and judge what is no index; when it is no recording either, tell why it is no index."""
+    from workbench.checkup.recording_report import holds_nothing
+    from workbench.tui.recorded import arrange
+
+    started = reader.clock()
+    opened: OpenRecording | None = None
+    try:
+        job.checkpoint()
+        opened = reader.open_recording(path, why_no_index)
+        if opened is None:
+            raise why_no_index
+        job.checkpoint()
+        recorded = arrange(reader.judge_recording(path, opened, job))
+        job.checkpoint()
+        if holds_nothing(recorded.report):
+            raise why_no_index
+    except Exception as error:
+        if opened is not None:
+            opened.close()
+        if isinstance(error, Cancelled):
+            tell(messages.SourceDone(key, request, True, _since(reader, started)))
+        else:
+            tell(messages.SourceUnreadable(key, request, trouble_of(error)))
+        return
+    tell(messages.RecordingOpened(key, request, opened, recorded))
+    tell(messages.SourceDone(key, request, False, _since(reader, started)))
+
+
+def join_recording(
+    reader: Reader,
+    key: int,
+    request: int,
+    recorded: Recorded,
+    recording: OpenRecording,
+    indexes: Sequence[IndexSource],
+    job: Job,
+    tell: Tell,
+) -> None:
+    """Hold a recording against the indexes that are open; every outcome is told, none is raised."""
+    from workbench.tui.recorded import arrange
+
+    try:
+        job.checkpoint()
+        joined = arrange(reader.join(recorded.report, recording, indexes, job))
+        job.checkpoint()
+    except Cancelled:
+        tell(messages.RecordingJoined(key, request, None))
+    except Exception as error:
+        tell(messages.RecordingJoined(key, request, None, trouble_of(error).message))
+    else:
+        tell(messages.RecordingJoined(key, request, joined))
 
 
 def _read_space(

@@ -13,18 +13,22 @@ from dataclasses import replace
 from functools import singledispatchmethod
 from itertools import count
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.core.fingerprint import Fingerprint, fingerprint_text
 from workbench.index.job import Cancelled, Job
 from workbench.tui import messages
-from workbench.tui.reading import Reader, Tell, read_folder, read_source, trouble_of
+from workbench.tui.reading import Reader, Tell, join_recording, read_folder, read_source, trouble_of
 from workbench.tui.state import Folder, Node, Opened, Source, Space, Status
 from workbench.tui.threads import T, in_thread, start
 
 if TYPE_CHECKING:
     from workbench.checkup.report import IncomingVerdict
     from workbench.index.model import IndexSource, Namespace
+    from workbench.tui.recorded import OpenRecording, Recorded
+
+A = TypeVar("A")
+"""What is asked: a namespace or a recording."""
 
 READERS = 2
 """Sources read at the same time: one core is left to the screen, and locks are held no longer than needed."""
@@ -61,6 +65,8 @@ class Session:
         self._jobs: dict[int, Job] = {}
         self._asked: dict[int, list[Job]] = {}
         self._live: dict[int, tuple[IndexSource, tuple[Namespace, ...]]] = {}
+        self._recordings: dict[int, OpenRecording] = {}
+        self._joined_with: dict[int, frozenset[tuple[int, int]]] = {}
         self._keys = count()
 
     def live(self, node: Node) -> tuple[IndexSource, Namespace] | None:
@@ -105,6 +111,7 @@ class Session:
         self._drop(source.key)
         source.request += 1
         source.status, source.trouble, source.spaces, source.held = Status.WAITING, None, [], False
+        source.recorded = None
         key, request = source.key, source.request
 
         def progress(done: int, total: int) -> None:
@@ -149,6 +156,10 @@ class Session:
         live = self._live.pop(key, None)
         if live is not None:
             start(live[0].close)
+        recording = self._recordings.pop(key, None)
+        self._joined_with.pop(key, None)
+        if recording is not None:
+            start(recording.close)
 
     def stop(self, node: Node | None) -> None:
         """Stop the reading of what is at a node, else every reading."""
@@ -174,11 +185,12 @@ class Session:
                 self.opened.roots.remove(Node(source=key))
             elif source.folder in self.opened.folders:
                 self.opened.folders[source.folder].sources.remove(key)
+        self._join_recordings()
         self._changed()
 
     def leave(self) -> None:
         """Give up every reading and every file; nothing waits."""
-        for key in {*self._jobs, *self._live}:
+        for key in {*self._jobs, *self._live, *self._recordings}:
             self._drop(key)
 
     # --- what a view asks about one namespace ------------------------------------------------------------------
@@ -196,26 +208,48 @@ class Session:
         A job that was cancelled has no answer any more: neither ``then`` nor ``failed`` is called for it.
         """
         live = self.live(node)
-        if live is None or node.source is None:
-            return None
+        return None if live is None else self._ask(node, live[1], work, then, failed, progress)
+
+    def ask_recording(
+        self,
+        node: Node,
+        work: Callable[[OpenRecording, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+        progress: Callable[[int, int], None],
+    ) -> Job | None:
+        """Ask an open recording as ``ask`` asks a namespace; None when it is not open."""
+        recording = self._recordings.get(node.source) if node.source is not None else None
+        return None if recording is None else self._ask(node, recording, work, then, failed, progress)
+
+    def _ask(
+        self,
+        node: Node,
+        asked: A,
+        work: Callable[[A, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+        progress: Callable[[int, int], None],
+    ) -> Job:
+        assert node.source is not None
         job = Job(progress)
         jobs = self._asked.setdefault(node.source, [])
         jobs.append(job)
-        self._run(self._answer_asked(live[1], job, jobs, work, then, failed), "views")
+        self._run(self._answer_asked(asked, job, jobs, work, then, failed), "views")
         return job
 
     async def _answer_asked(
         self,
-        namespace: Namespace,
+        asked: A,
         job: Job,
         jobs: list[Job],
-        work: Callable[[Namespace, Job], T],
+        work: Callable[[A, Job], T],
         then: Callable[[T], None],
         failed: Callable[[str], None],
     ) -> None:
         try:
             job.checkpoint()
-            answer = await in_thread(lambda: work(namespace, job))
+            answer = await in_thread(lambda: work(asked, job))
             job.checkpoint()
         except Cancelled:
             return
@@ -237,7 +271,7 @@ class Session:
         """Take in an answer, unless it is late: about something closed, or from an earlier request."""
         about = self.opened.sources.get(message.about) or self.opened.folders.get(message.about)
         if about is None or about.request != message.request:
-            if isinstance(message, messages.SourceOpened):
+            if isinstance(message, messages.SourceOpened | messages.RecordingOpened):
                 start(message.opened.close)
             return
         self._take(message, about)
@@ -269,6 +303,7 @@ class Session:
     def _(self, message: messages.FolderFailed, about: Folder) -> None:
         self._jobs.pop(about.key, None)
         about.status, about.failure = Status.FAILED, message.why
+        self._join_recordings()
 
     @_take.register
     def _(self, message: messages.SourceOpened, about: Source) -> None:
@@ -278,9 +313,27 @@ class Session:
         about.spaces = [Space(namespace.name) for namespace in message.namespaces]
 
     @_take.register
+    def _(self, message: messages.RecordingOpened, about: Source) -> None:
+        self._recordings[about.key] = message.opened
+        about.container, about.adapter = "recording", message.recorded.report.format
+        about.notes, about.awaited = (), False
+        about.recorded = message.recorded
+
+    @_take.register
+    def _(self, message: messages.RecordingJoined, about: Source) -> None:
+        self._jobs.pop(about.key, None)
+        if message.recorded is not None:
+            about.recorded = message.recorded
+        elif message.why:
+            self.said = f"not joined with the indexes: {message.why}"
+        about.status = Status.READ
+        self._join_recordings()
+
+    @_take.register
     def _(self, message: messages.SourceUnreadable, about: Source) -> None:
         self._drop(about.key)
         about.status, about.trouble, about.spaces = Status.FAILED, message.trouble, []
+        self._join_recordings()
 
     @_take.register
     def _(self, message: messages.SpaceProgress, about: Source) -> None:
@@ -309,6 +362,39 @@ class Session:
             if space.status in (Status.WAITING, Status.READING):
                 space.status = Status.STOPPED
         self.said = "reading stopped" if message.stopped else f"read in {_time(message.took_ms)}"
+        self._join_recordings()
+
+    # --- recordings --------------------------------------------------------------------------------------------
+
+    def _join_recordings(self) -> None:
+        """Hold every recording that searched against the indexes that are open, once nothing is read any more."""
+        if self._jobs:
+            return
+        open_now = frozenset((key, self.opened.sources[key].request) for key in self._live)
+        for key, recording in self._recordings.items():
+            source = self.opened.sources[key]
+            recorded = source.recorded
+            if recorded is None or not recorded.retrievals or self._joined_with.get(key, frozenset()) == open_now:
+                continue
+            self._joined_with[key] = open_now
+            indexes = [live[0] for live in self._live.values()]
+            self._jobs[key] = job = Job()
+            source.status = Status.READING
+            self._run(self._join(source, recorded, recording, indexes, job), "sources")
+
+    async def _join(
+        self,
+        source: Source,
+        recorded: Recorded,
+        recording: OpenRecording,
+        indexes: list[IndexSource],
+        job: Job,
+    ) -> None:
+        key, request = source.key, source.request
+        async with self._turns:
+            await in_thread(
+                lambda: join_recording(self._reader, key, request, recorded, recording, indexes, job, self._tell)
+            )
 
     def look_again(self) -> None:
         """Who holds what at this moment; and a file that is waited for is tried again."""

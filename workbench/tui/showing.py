@@ -84,13 +84,19 @@ def _path_to(opened: Opened, node: Node, view: str) -> tuple[str, ...]:
     if source is None:
         return ()
     space = space_at(opened, node)
+    if source.recorded is not None:
+        return (source.label, *filter(None, [view]))
     return (source.label,) if space is None else (source.label, space.name, *filter(None, [view]))
 
 
 def subject_at(opened: Opened, node: Node | None) -> Subject | None:
-    """Give the namespace at a node for the views; None where there is none, or its source has failed."""
+    """Give the namespace or recording at a node for the views; None where there is none, or its source has failed."""
     source, space = source_at(opened, node), space_at(opened, node)
-    if source is None or space is None or node is None or source.trouble is not None:
+    if source is None or node is None or source.trouble is not None:
+        return None
+    if source.recorded is not None:
+        return Subject(Node(source=source.key), source.request, source, Space(source.label, Status.READ))
+    if space is None:
         return None
     return Subject(Node(source=source.key, space=node.space or 0), source.request, source, space)
 
@@ -101,8 +107,9 @@ def places_at(opened: Opened, node: Node | None, *, in_tree: bool, reading: bool
         return {Place.NOTHING}
     here = {Place.OPEN, Place.SOURCES if in_tree else Place.DETAIL}
     source, space = source_at(opened, node), space_at(opened, node)
-    if subject_at(opened, node) is not None:
-        here.add(Place.NAMESPACE)
+    subject = subject_at(opened, node)
+    if subject is not None:
+        here.add(Place.NAMESPACE if subject.recorded is None else Place.RECORDING)
     if source is not None:
         given_up = source.status is Status.STOPPED or (space is not None and space.status is Status.FAILED)
         if source.trouble is not None or given_up:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from workbench.checkup.report import NamespaceReport
     from workbench.index.model import LockHolder, Problem
+    from workbench.tui.recorded import Recorded
 
 
 class Status(StrEnum):
@@ -78,7 +79,7 @@ class Space:
 
 @dataclass(slots=True)
 class Source:
-    """One path, opened or not.
+    """One path, opened or not: an index with its namespaces, or what is ``recorded`` in a recording.
 
     ``request`` numbers the readings of this source: an answer with another number is late and dropped.
     """
@@ -92,6 +93,7 @@ class Source:
     adapter: str = ""
     notes: tuple[str, ...] = ()
     spaces: list[Space] = field(default_factory=list)
+    recorded: Recorded | None = None
     trouble: Trouble | None = None
     expanded: bool = True
     awaited: bool = False
@@ -138,6 +140,14 @@ class Opened:
     def nothing(self) -> bool:
         """Whether there is nothing to show."""
         return not self.roots
+
+    def find(self, path: str, namespace: str) -> Node | None:
+        """Give a namespace by its name, in the source that was opened by a path."""
+        for source in self.sources.values():
+            for place, space in enumerate(source.spaces):
+                if source.path == path and space.name == namespace:
+                    return Node(source=source.key, space=place)
+        return None
 
     def space(self, node: Node) -> Space | None:
         """Give the namespace at a node, if it is one and still there."""

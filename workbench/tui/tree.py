@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from workbench.tui.draw import Ground, Line, Tone, cells, clip, number
+from workbench.tui.recorded import Recorded, recording_state, recording_tag, recording_took
 from workbench.tui.signs import Signs
 from workbench.tui.state import Folder, Node, Opened, Source, Space, State, Status
 from workbench.tui.verdicts import TONES, WORDS, lead_of, space_state, tag_of
@@ -108,6 +109,8 @@ def source_rows(source: Source, signs: Signs, *, depth: int, worst_first: bool =
         problem = source.trouble.problem
         word = "waiting" if source.awaited else WORDS[problem] if problem is not None else "failed"
         return State.BAD, [Row(node, depth, State.BAD, source.label, "", word, Tone.ERROR)]
+    if source.recorded is not None:
+        return _recording_row(source, source.recorded, node, depth, signs)
     below = [space_row(source, place, signs, depth + 1) for place in range(len(source.spaces))]
     if worst_first:
         below.sort(key=lambda row: row.state)
@@ -122,6 +125,12 @@ def source_rows(source: Source, signs: Signs, *, depth: int, worst_first: bool =
     count = worst.count if len(below) == 1 and not source.expanded else ""
     top = Row(node, depth, worst.state, source.label, count, tag, tone, source.expanded, worst.about)
     return worst.state, [top, *below] if source.expanded else [top]
+
+
+def _recording_row(source: Source, recorded: Recorded, node: Node, depth: int, signs: Signs) -> tuple[State, list[Row]]:
+    state = recording_state(recorded)
+    tag, tone = recording_tag(recorded, signs)
+    return state, [Row(node, depth, state, source.label, recording_took(recorded), tag, tone)]
 
 
 def space_row(source: Source, place: int, signs: Signs, depth: int) -> Row:

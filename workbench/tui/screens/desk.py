@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
     from workbench.index.job import Job
     from workbench.index.model import IndexSource, Namespace
+    from workbench.tui.recorded import OpenRecording
     from workbench.tui.session import Session
     from workbench.tui.threads import T
     from workbench.tui.views import Subject, View
+
+_OF_RECORDINGS = {"overview": "steps", "chunks": "retrievals"}
+"""Which view of a recording has the digit of a view of a namespace."""
 
 SAID_SECONDS = 4.0
 """How long what just happened stands in the footer before it says again that a file is held."""
@@ -68,6 +72,22 @@ class ScreenDesk:
 
         return self._session.ask(subject.node, work, then, failed, told)
 
+    def read_recording(
+        self,
+        subject: Subject,
+        work: Callable[[OpenRecording, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+        progress: Callable[[int, int], None],
+    ) -> Job | None:
+        """Run ``work`` beside the event loop."""
+
+        def told(done: int, total: int) -> None:
+            progress(done, total)
+            self._screen.post_message(messages.ViewProgress())
+
+        return self._session.ask_recording(subject.node, work, then, failed, told)
+
     def say(self, said: str) -> None:
         """Say what just happened."""
         self._session.said = said
@@ -108,7 +128,7 @@ class ScreenDesk:
     def want_view(self, id: str) -> None:
         """Show a view of the namespace under the cursor; on a source, of its only one, as soon as it is open."""
         self._wanted = None
-        if self.choose_view(id) is not None:
+        if self.choose_view(id) is not None or self.choose_view(_OF_RECORDINGS.get(id, id)) is not None:
             return
         node = self._screen.query_one(SourcesTree).node
         source = source_at(self._session.opened, node)
@@ -128,6 +148,19 @@ class ScreenDesk:
         asked_at, id = self._wanted
         if asked_at is None or asked_at.source == key:
             self.want_view(id)
+
+    def open_chunk(self, source: str, namespace: str, id: str) -> bool:
+        """Put the cursor on the namespace and open the chunk there."""
+        from workbench.tui.views.chunks import Chunks
+
+        node = self._session.opened.find(source, namespace)
+        if node is None:
+            return False
+        self._go_to(node)
+        view = self.choose_view("chunks")
+        if isinstance(view, Chunks):
+            view.open_id(id)
+        return isinstance(view, Chunks)
 
     def act(self, id: str) -> None:
         """Do what one of the actions of the screen does."""

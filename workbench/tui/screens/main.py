@@ -114,6 +114,9 @@ class MainScreen(Screen[None]):
             if self._wanted is not None:
                 self._go_to_wanted(message)
             self.desk.opened(message.about)
+        elif isinstance(message, messages.RecordingOpened):
+            self._show_here()
+            self.desk.opened(message.about)
 
     def _go_to_wanted(self, message: messages.SourceOpened) -> None:
         """Put the cursor on the namespace that the command line asked for, once, when its source opens."""
@@ -189,7 +192,7 @@ class MainScreen(Screen[None]):
         reading = self.session.reading
         order = f"/{self._named}" if self._named else "worst first" if self._worst_first else "as given"
         self.query_one(Heading).show(f"reading {signs.reading}" if reading else order, focused=self._tree.has_focus)
-        view = self._pane.title if self._pane.active != "overview" and self.size.width >= WIDE else ""
+        view = self._pane.title if self._pane.says_view and self.size.width >= WIDE else ""
         self.query_one(HeaderBar).show(header_at(opened, node, self.session.incoming, signs, view))
         footer = self.query_one(FooterBar)
         footer.show(self.actions_here)
@@ -268,9 +271,13 @@ class MainScreen(Screen[None]):
                 self.session.opened.folders[source.folder].expanded = True
         self._update()
         places = {row.node: place for place, row in enumerate(self._tree.rows)}
+        if node not in places and self._named:
+            self._show_named("")
+            places = {row.node: place for place, row in enumerate(self._tree.rows)}
         if node in places:
             self._tree.focus()
             self._tree.move_to(places[node])
+            # Whoever goes on from here means what is there, and the tree's own word comes later.
             self._show_here()
 
     # --- what views and the line to type say: see screens/desk.py ----------------------------------------------
@@ -379,6 +386,14 @@ class MainScreen(Screen[None]):
     def action_view_vectors(self) -> None:
         """Look at the vectors."""
         self.desk.want_view("vectors")
+
+    def action_view_steps(self) -> None:
+        """Look at what happened in a recording."""
+        self.desk.choose_view("steps")
+
+    def action_view_retrievals(self) -> None:
+        """Look at what a recording found."""
+        self.desk.choose_view("retrievals")
 
     def action_find(self) -> None:
         """Search in the view that has the focus, else find sources by name."""

@@ -44,14 +44,20 @@ from workbench.tui.widgets.lines import LineList
 
 if TYPE_CHECKING:
     from workbench.index.model import IndexSource, Namespace
+    from workbench.tui.recorded import OpenRecording, Recorded
     from workbench.tui.widgets.typed import Question
 
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The namespace that a view is about, as it is known at this moment."""
+    """The namespace or recording that a view is about, as it is known at this moment.
+
+    Of a recording, ``space`` has only its name.
+    """
 
     node: Node
     request: int
@@ -62,6 +68,25 @@ class Subject:
     def key(self) -> tuple[int, int, int]:
         """Which namespace in which reading of its source: what is kept by it is never about an older file."""
         return (self.node.source or 0, self.request, self.node.space or 0)
+
+    @property
+    def recorded(self) -> Recorded | None:
+        """The recording; None when it is a namespace."""
+        return self.source.recorded
+
+
+class Read(Protocol[A_co, T]):
+    """One of the desk's two ways to read."""
+
+    def __call__(
+        self,
+        subject: Subject,
+        work: Callable[[A_co, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+        progress: Callable[[int, int], None],
+    ) -> Job | None:
+        """Run ``work`` beside the event loop."""
 
 
 class Desk(Protocol):
@@ -80,6 +105,16 @@ class Desk(Protocol):
     ) -> Job | None:
         """Run ``work`` beside the event loop; see View.ask, which is what a view calls."""
 
+    def read_recording(
+        self,
+        subject: Subject,
+        work: Callable[[OpenRecording, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+        progress: Callable[[int, int], None],
+    ) -> Job | None:
+        """Read from a recording; see View.ask_recording."""
+
     def say(self, said: str) -> None:
         """Say what just happened, at the right end of the footer."""
 
@@ -94,6 +129,9 @@ class Desk(Protocol):
 
     def choose_view(self, id: str) -> View | None:
         """Show another view of the same namespace and give it the focus; None when no namespace is shown."""
+
+    def open_chunk(self, source: str, namespace: str, id: str) -> bool:
+        """Go to a chunk of an open index, by the path of that; False when it is not open."""
 
     def act(self, id: str) -> None:
         """Do what the key of one of the screen's own actions does."""
@@ -162,6 +200,17 @@ class View(Vertical):
 
         ``what`` names it in the footer while it lasts ("counting matches"); without it nothing is said.
         """
+        self._ask(slot, self.desk.read, work, then, what)
+
+    def ask_recording(
+        self, slot: str, work: Callable[[OpenRecording, Job], T], then: Callable[[T], None], *, what: str = ""
+    ) -> None:
+        """Read from the recording that the view is about, as ``ask`` reads from a namespace."""
+        self._ask(slot, self.desk.read_recording, work, then, what)
+
+    def _ask(
+        self, slot: str, read: Read[A, T], work: Callable[[A, Job], T], then: Callable[[T], None], what: str
+    ) -> None:
         self.drop(slot)
         subject = self.subject
         if subject is None:
@@ -189,7 +238,7 @@ class View(Vertical):
         def progress(done: int, total: int) -> None:
             asked.done, asked.total = done, total
 
-        asked.job = self.desk.read(subject, work, answered, failed, progress)
+        asked.job = read(subject, work, answered, failed, progress)
         if asked.job is None:
             over()
         elif what:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.tui.draw import Tone, number
+from workbench.tui.recorded import clipped_ids
 from workbench.tui.signs import Signs
 
 if TYPE_CHECKING:
     from workbench.checkup.report import NamespaceReport
-    from workbench.tui.views import Desk, View
+    from workbench.tui.recorded import Recorded
+    from workbench.tui.views import Desk, Subject, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class Tab:
     title: str
     make: Callable[[Desk], View]
     tag: Callable[[NamespaceReport, Signs], tuple[str, Tone]] = lambda report, signs: ("", Tone.MUTED)
+    recorded_tag: Callable[[Recorded, Signs], tuple[str, Tone]] = lambda recorded, signs: ("", Tone.MUTED)
 
 
 def _overview(desk: Desk) -> View:
@@ -58,6 +61,40 @@ def _unusable(report: NamespaceReport, signs: Signs) -> tuple[str, Tone]:
     never_rank = health.unusable + health.missing
     return (f"{signs.warn} {number(never_rank)}" if never_rank else "", Tone.WARN)
 
+
+def _steps(desk: Desk) -> View:
+    from workbench.tui.views.steps import Steps
+
+    return Steps(desk)
+
+
+def _retrievals(desk: Desk) -> View:
+    from workbench.tui.views.retrievals import Retrievals
+
+    return Retrievals(desk)
+
+
+def _failed(recorded: Recorded, signs: Signs) -> tuple[str, Tone]:
+    errors = len(recorded.report.errors)
+    return (f"{signs.bad} {number(errors)}" if errors else "", Tone.ERROR)
+
+
+def _wrong_or_clipped(recorded: Recorded, signs: Signs) -> tuple[str, Tone]:
+    wrong, clipped = sum(each.space is not None for each in recorded.retrievals), clipped_ids(recorded.retrievals)
+    if wrong:
+        return f"{signs.differs} {number(wrong)}", Tone.WARN
+    return (f"{signs.clipped} {number(clipped)}" if clipped else "", Tone.WARN)
+
+
+def tabs_of(subject: Subject) -> tuple[Tab, ...]:
+    """Give the views that there are of a namespace or recording."""
+    return TABS if subject.recorded is None else RECORDING_TABS
+
+
+RECORDING_TABS = (
+    Tab("steps", "Steps", _steps, recorded_tag=_failed),
+    Tab("retrievals", "Retrievals", _retrievals, recorded_tag=_wrong_or_clipped),
+)
 
 TABS = (
     Tab("overview", "Overview", _overview),

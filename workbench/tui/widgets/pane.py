@@ -13,10 +13,11 @@ from textual.strip import Strip
 from workbench.tui.draw import Line, Tone
 from workbench.tui.pages.overview import facts
 from workbench.tui.pages.parts import ROOMY
+from workbench.tui.pages.recording import recording_facts
 from workbench.tui.signs import Signs
 from workbench.tui.views import Desk, Subject, View
 from workbench.tui.views.overview import Overview
-from workbench.tui.views.tabs import TABS, Tab
+from workbench.tui.views.tabs import RECORDING_TABS, TABS, Tab, tabs_of
 from workbench.tui.widgets.lines import Bar, look_of, strip_of
 
 _LEFT = 2
@@ -45,13 +46,15 @@ def _placed(subject: Subject, active: str, signs: Signs, *, digits: bool, tags: 
     placed: list[Placed] = []
     at = 0
     report = subject.space.report
-    for number, tab in enumerate(TABS, 1):
+    for number, tab in enumerate(tabs_of(subject), 1):
         here = tab.id == active
         line = Line()
         if digits:
             line.add(f"{number} ", Tone.ACCENT if here else Tone.FAINT)
         line.add(tab.title, Tone.TEXT if here else Tone.MUTED, bold=here)
         tag, tone = tab.tag(report, signs) if report is not None else ("", Tone.MUTED)
+        if subject.recorded is not None:
+            tag, tone = tab.recorded_tag(subject.recorded, signs)
         if tag and tags:
             line.add(f" {tag}", tone)
         placed.append(Placed(tab, at, at + line.cells, line))
@@ -97,7 +100,11 @@ class TabStrip(Bar):
                 rule.add(signs.bar * (each.end - each.start), Tone.ACCENT)
         rule.rule_to(inner, signs.rule)
         rows = [titles, rule]
-        if self.app.size.height >= ROOMY:
+        if subject.recorded is not None:
+            # What a recording does not hold must be seen whatever the room is.
+            head = recording_facts(subject.recorded, signs, inner)
+            rows = [Line(), head, Line(), *rows] if self.app.size.height >= ROOMY else [head, *rows]
+        elif self.app.size.height >= ROOMY:
             rows = [Line(), facts(subject.space, signs, inner), Line(), *rows]
         return [Line().add(" " * _LEFT).extend(row.spans) for row in rows]
 
@@ -155,12 +162,18 @@ class DetailPane(Vertical):
         """Which view is shown."""
         if self.subject is None:
             return "overview"
-        return self._looked_at.get((self.subject.node.source, self.subject.node.space), "overview")
+        first = tabs_of(self.subject)[0].id
+        return self._looked_at.get((self.subject.node.source, self.subject.node.space), first)
+
+    @property
+    def says_view(self) -> bool:
+        """Whether the header names the view: not where it is the first one."""
+        return self.subject is not None and self.active != tabs_of(self.subject)[0].id
 
     @property
     def title(self) -> str:
         """The title of the view that is shown, empty where there is only one page."""
-        return "" if self.subject is None else next(tab.title for tab in TABS if tab.id == self.active)
+        return "" if self.subject is None else next(tab.title for tab in tabs_of(self.subject) if tab.id == self.active)
 
     def show(self, subject: Subject) -> None:
         """Show a namespace, in the view in which it was left."""
@@ -174,7 +187,7 @@ class DetailPane(Vertical):
 
     def choose(self, id: str) -> View | None:
         """Look at the namespace in another view."""
-        if self.subject is None:
+        if self.subject is None or id not in {tab.id for tab in tabs_of(self.subject)}:
             return None
         self._looked_at[self.subject.node.source, self.subject.node.space] = id
         self._to_front()
@@ -188,7 +201,7 @@ class DetailPane(Vertical):
         id = self.active
         view = self._views.get(id)
         if view is None:
-            view = self._views[id] = next(tab for tab in TABS if tab.id == id).make(self._desk)
+            view = self._views[id] = next(tab for tab in (*TABS, *RECORDING_TABS) if tab.id == id).make(self._desk)
             self.mount(view)
         focused = self.has_focus_within
         if view is not self.view:

@@ -1,0 +1,112 @@
+"""What is said of a recording as a whole: whether it is complete, how long it took, its sizes, all that is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.checkup.findings import Severity
+from workbench.checkup.wording import counted, duration_text, size_text
+from workbench.tui.draw import Line, Tone, number, wrap
+from workbench.tui.recorded import Recorded
+from workbench.tui.signs import Signs
+
+if TYPE_CHECKING:
+    from workbench.checkup.recording_report import VectorTotals
+    from workbench.recordings.model import Run
+
+_TONES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARN, Severity.INFO: Tone.MUTED}
+
+
+def recording_facts(recorded: Recorded, signs: Signs, width: int) -> Line:
+    """Say in one row whether it is complete, how long it took, how much is in it, and what a slim copy saves."""
+    report = recorded.report
+    line = _complete(report.run)
+    if report.damaged:
+        line.add(f" {signs.dot} ", Tone.FAINT).add("damaged", Tone.WARN, bold=True)
+    if recorded.duration_ms is not None:
+        line.add(f" {signs.dot} ", Tone.FAINT)
+        _amount(line, duration_text(recorded.duration_ms))
+    for count, noun in ((len(recorded.retrievals), "retrieval"), (len(report.errors), "error")):
+        line.add(f" {signs.dot} ", Tone.FAINT)
+        _amount(line, counted(count, noun))
+    return line.right(_sizes(report.vectors, signs), width)
+
+
+def _complete(run: Run) -> Line:
+    line = Line()
+    if run.complete is None:
+        line.add("end not recorded", Tone.MUTED)
+    elif run.complete:
+        line.add("complete", Tone.MUTED)
+    else:
+        line.add("incomplete", Tone.WARN, bold=True)
+    if run.dropped_events:
+        line.add(", ", Tone.FAINT).add(f"{counted(run.dropped_events, 'event')} dropped", Tone.WARN, bold=True)
+    return line
+
+
+def _amount(line: Line, text: str) -> None:
+    value, _, unit = text.partition(" ")
+    line.add(value, bold=True).add(f" {unit}" if unit else "", Tone.MUTED)
+
+
+def _sizes(vectors: VectorTotals, signs: Signs) -> Line:
+    before = size_text(vectors.bytes_before)
+    if vectors.bytes_after is None:
+        return Line().add(before, Tone.MUTED)
+    after = size_text(vectors.bytes_after)
+    if not vectors.count:
+        return Line().add(before, Tone.MUTED).add(" slim already", Tone.FAINT)
+    if before.rpartition(" ")[2] == after.rpartition(" ")[2]:
+        before = before.rpartition(" ")[0]
+    return Line().add(f"{before} → ", Tone.MUTED).add(after, bold=True)
+
+
+def worst_line(recorded: Recorded, signs: Signs, width: int) -> Line | None:
+    """Give the worst finding in one row with the key that shows all; None where nothing is wrong."""
+    report = recorded.report
+    said = len(report.findings) + len(report.run.not_recorded) + len(report.notes)
+    if not said:
+        return None
+    tail = Line().add("v", Tone.ACCENT, bold=True).add(f" {'what is said' if said == 1 else f'all {said}'}", Tone.MUTED)
+    if report.findings:
+        worst = report.findings[0]
+        line = Line().add(f"{_sign(worst.severity, signs)} ", _TONES[worst.severity], bold=True).add(worst.message)
+    else:
+        what = report.run.not_recorded[0] if report.run.not_recorded else report.notes[0].message
+        line = Line().add(f"{signs.dot} ", Tone.FAINT).add(what, Tone.MUTED)
+    return line.cut(max(0, width - tail.cells - 2), signs.more).right(tail, width)
+
+
+def said_lines(recorded: Recorded, signs: Signs, width: int) -> list[Line]:
+    """Give everything that is said of the recording: findings, what is not recorded, what is odd, its run."""
+    from workbench.recordings.secrets import mask_text
+
+    report = recorded.report
+    lines: list[Line] = []
+    for finding in report.findings:
+        lead = Line().add(f"{_sign(finding.severity, signs)} ", _TONES[finding.severity], bold=True)
+        lines += _told(lead, finding.message, width, Tone.TEXT)
+        lines += _told(Line(), finding.fix, width, Tone.MUTED)
+    for sentence in report.run.not_recorded:
+        lines += _told(Line().add("not recorded ", Tone.FAINT), mask_text(sentence), width, Tone.MUTED)
+    for note in report.notes:
+        place = f" (line {number(note.line)})" if note.line is not None else ""
+        place = place or (f" (byte {number(note.byte)})" if note.byte is not None else "")
+        lines += _told(Line().add(f"{signs.dot} ", Tone.FAINT), note.message + place, width, Tone.MUTED)
+    lines += _told(Line().add("format ", Tone.FAINT), f"{report.format}: {report.why}", width, Tone.MUTED)
+    for label, value in report.run.manifest:
+        lines += _told(Line().add(f"{mask_text(label)} ", Tone.FAINT), mask_text(value), width, Tone.MUTED)
+    return lines
+
+
+def _told(lead: Line, text: str, width: int, tone: Tone) -> list[Line]:
+    """Wrap a sentence behind its lead; the following rows stand two columns in."""
+    indent = 2 if lead.cells <= 2 else lead.cells
+    rows = wrap(text, max(10, width - indent))
+    first = lead.to(indent).add(rows[0], tone)
+    return [first, *(Line().to(indent).add(row, tone) for row in rows[1:])]
+
+
+def _sign(severity: Severity, signs: Signs) -> str:
+    return {Severity.ERROR: signs.bad, Severity.WARNING: signs.warn, Severity.INFO: signs.unknown}[severity]

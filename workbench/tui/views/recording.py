@@ -1,0 +1,97 @@
+"""What both views of a recording share: going to another of its rows, and the slim copy."""
+
+from __future__ import annotations
+
+import os
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from workbench.index.job import Job
+from workbench.tui.actions import Action, Place
+from workbench.tui.views import View
+from workbench.tui.widgets.typed import Question
+
+if TYPE_CHECKING:
+    from workbench.recordings.summarize import Summary
+    from workbench.tui.recorded import OpenRecording, Recorded
+
+_COPY = "copy"
+
+
+def action_of(id: str, keys: str, shown: str, title: str, help: str, *, in_footer: bool = True) -> Action:
+    """Make an action of a view of recordings."""
+    return Action(id, tuple(keys.split(",")), shown, title, help, frozenset({Place.RECORDING}), in_footer)
+
+
+WRITE = action_of("write_slim", "w", "w", "write slim", "write a copy with every vector as its dims and norm")
+
+
+class RecordingView(View):
+    """A view of a recording."""
+
+    @property
+    def recorded(self) -> Recorded | None:
+        """The recording as it is known at this moment."""
+        return self.subject.recorded if self.subject is not None else None
+
+    def action_write_slim(self) -> None:
+        """Ask for the name of the slim copy, and write it."""
+        recorded, subject = self.recorded, self.subject
+        if recorded is None or subject is None:
+            return
+        if recorded.report.vectors.bytes_after is None:
+            self.desk.say("no slim copy can be written of this format, or of a damaged file")
+            return
+        self.desk.type_line(
+            Question("slim copy to", "enter writes it", slim_name(subject.source.path), done=self._write)
+        )
+
+    def _write(self, typed: str) -> None:
+        out = os.path.expanduser(typed.strip())
+        subject = self.subject
+        if not out or subject is None:
+            return
+        path = subject.source.path
+
+        def work(_recording: OpenRecording, job: Job) -> Summary | str:
+            return write_slim(path, out, job)
+
+        self.ask_recording(_COPY, work, lambda answer: self._written(answer, out), what="writing the slim copy")
+
+    def _written(self, answer: Summary | str, out: str) -> None:
+        if isinstance(answer, str):
+            self.desk.say(answer)
+            return
+        from workbench.checkup.wording import counted, size_text
+
+        likely = f", {counted(answer.unsummarised_likely, 'likely vector')} kept" if answer.unsummarised_likely else ""
+        wrote = f"wrote {PurePath(out).name}: {size_text(answer.bytes_after)}"
+        self.desk.say(f"{wrote}, {counted(answer.vectors, 'vector')} as shape{likely}")
+
+
+def slim_name(path: str) -> str:
+    """Offer a name beside the recording: ``run.json`` gives ``run.slim.json``, without a suffix of compression."""
+    given = PurePath(path)
+    if given.suffix in (".gz", ".zst"):
+        given = given.with_suffix("")
+    return str(given.with_name(f"{given.stem}.slim{given.suffix}"))
+
+
+def write_slim(path: str, out: str, job: Job) -> Summary | str:
+    """Write the copy as ``workbench summarize`` does; what stands there already is never written over.
+
+    Gives a sentence where that cannot be done. Raises RecordingError, Cancelled.
+    """
+    from workbench.recordings.summarize import CannotWrite, SameFile, summarize_file
+
+    if os.path.lexists(out):
+        same = os.path.exists(out) and os.path.samefile(out, path)
+        why = "is the recording itself" if same else "exists already"
+        return f"{out} {why}, and is not written over: give another name"
+
+    try:
+        return summarize_file(path, out, on_progress=job.progress)
+    except SameFile:
+        return f"{out} is the recording itself, and is not written over: give another name"
+    except CannotWrite as error:
+        return str(error)
