@@ -361,7 +361,7 @@ def _check_recording(found: Found, joinable: _Joinable, job: Job | None) -> Sour
 
 def _as_source_error(error: RecordingError) -> SourceError:
     known = {problem.value for problem in Problem}
-    problem = Problem(error.problem.value) if error.problem.value in known else Problem.DAMAGED
+    problem = Problem(error.problem.value) if error.problem.value in known else Problem.NOT_AN_INDEX
     return SourceError(problem, error.message, container=RECORDING)
 
 

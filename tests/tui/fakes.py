@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from workbench.checkup.incoming import judge_incoming
 from workbench.checkup.namespace import check_namespace
 from workbench.checkup.options import CheckOptions
+from workbench.checkup.recording_report import RecordingReport
 from workbench.checkup.report import IncomingVerdict, NamespaceReport
 from workbench.core.fingerprint import Fingerprint
 from workbench.index.job import Job
@@ -27,12 +28,15 @@ from workbench.index.model import (
     Namespace,
     NormBins,
     NormSpread,
+    Problem,
     SearchResult,
     SourceError,
     UnusableRow,
     VectorHealth,
 )
 from workbench.index.query import ListingQuery, SortBy
+from workbench.recordings.model import RecordingError, Span, Unreadable
+from workbench.tui.recorded import OpenRecording
 
 _PROSE = " ".join(
     f"Section {part}. Orders can be returned within thirty days of delivery, and the refund is paid back as it was "
@@ -295,10 +299,31 @@ class FakeSource:
 
 
 @dataclass
+class FakeRecording:
+    """One recording: its report without an index, the report with one, and the values behind its steps."""
+
+    report: RecordingReport
+    joined: RecordingReport | None = None
+    values: Mapping[Span, object] = field(default_factory=dict)
+    gate: threading.Event | None = None
+    started: threading.Event = field(default_factory=threading.Event)
+    closed: threading.Event = field(default_factory=threading.Event)
+    changed: bool = False
+
+    def value(self, span: Span) -> object:
+        if self.changed:
+            raise RecordingError(Unreadable.BEING_WRITTEN, "the file was changed while it was open; open it again")
+        return self.values.get(span)
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+@dataclass
 class FakeReader:
     """Hands out what each path is: a source, an error, or the paths of a folder."""
 
-    paths: Mapping[str, FakeSource | SourceError | tuple[str, ...]]
+    paths: Mapping[str, FakeSource | FakeRecording | SourceError | tuple[str, ...]]
     skipped: int = 0
     explicit_ceiling: int | None = None
 
@@ -317,8 +342,29 @@ class FakeReader:
         found = self.paths[path]
         if isinstance(found, SourceError):
             raise found
+        if isinstance(found, FakeRecording):
+            raise SourceError(Problem.NOT_AN_INDEX, f"{path} is a recording, not an index")
         assert isinstance(found, FakeSource)
         return found
+
+    def open_recording(self, path: str, why_no_index: SourceError) -> OpenRecording | None:
+        found = self.paths[path]
+        return found if isinstance(found, FakeRecording) else None
+
+    def judge_recording(self, path: str, recording: OpenRecording, job: Job) -> RecordingReport:
+        assert isinstance(recording, FakeRecording)
+        recording.started.set()
+        if recording.gate is not None:
+            with job.watching(_Sets(recording.gate)):
+                recording.gate.wait()
+            job.checkpoint()
+        return recording.report
+
+    def join(
+        self, report: RecordingReport, recording: OpenRecording, indexes: Sequence[IndexSource], job: Job
+    ) -> RecordingReport:
+        assert isinstance(recording, FakeRecording)
+        return recording.joined if indexes and recording.joined is not None else recording.report
 
     def check(self, namespace: Namespace, incoming: Fingerprint | None, job: Job) -> NamespaceReport:
         options = CheckOptions(incoming=incoming, explicit_ceiling=self.explicit_ceiling)

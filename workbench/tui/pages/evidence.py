@@ -153,7 +153,7 @@ def _tail(candidate: Candidate, chunk: JoinedChunk | None, evidence: Evidence, s
     if chunk is not None and chunk.clipped:
         lost = f"{signs.clipped} {number(chunk.lost)}" if chunk.lost else signs.clipped
         tail.add("  " if tail.spans else "").add(lost, Tone.WARN, bold=True)
-    elif chunk is None and evidence.joined.namespace is not None:
+    elif chunk is None and evidence.joined.namespace is not None and not (candidate.reason and width < 80):
         tail.add("  " if tail.spans else "").add("not in the index", Tone.FAINT)
     if chunk is not None and chunk.changed:
         tail.add("  " if tail.spans else "").add(f"{signs.differs} text", Tone.WARN)

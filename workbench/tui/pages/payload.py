@@ -8,7 +8,7 @@ from workbench.tui.payload import PayloadRow, Sort
 from workbench.tui.signs import Signs
 
 _DEEPEST = 12
-_KEY = 24
+_KEY = 20
 
 _TONES = {
     Sort.HOLDS: Tone.FAINT,
@@ -28,7 +28,7 @@ def payload_line(row: PayloadRow, width: int, signs: Signs, *, here: bool) -> Li
         return line.add(f"{signs.more} {row.text}", Tone.FAINT).cut(width, signs.more)
     start = line.cells
     line.add(clip(row.key, max(4, min(_KEY * 2, width // 2)), signs.more), Tone.MUTED, bold=here)
-    line.add("  ").to(start + min(_KEY // 2, width // 4))
+    line.add("  ").to(start + min(_KEY, width // 4))
     text = row.text if row.sort is not Sort.VECTOR or signs.opened != "v" else f"<{row.text[1:-1]}>"
     return line.add(clip(text, max(0, width - line.cells), signs.more), _TONES[row.sort])
 

@@ -23,7 +23,7 @@ def action_of(id: str, keys: str, shown: str, title: str, help: str, *, in_foote
     return Action(id, tuple(keys.split(",")), shown, title, help, frozenset({Place.RECORDING}), in_footer)
 
 
-WRITE = action_of("write_slim", "w", "w", "write slim", "write a copy with every vector as its dims and norm")
+WRITE = action_of("write_slim", "w", "w", "write", "write a copy with every vector as its dims and norm")
 
 
 class RecordingView(View):
@@ -87,11 +87,11 @@ def write_slim(path: str, out: str, job: Job) -> Summary | str:
     if os.path.lexists(out):
         same = os.path.exists(out) and os.path.samefile(out, path)
         why = "is the recording itself" if same else "exists already"
-        return f"{out} {why}, and is not written over: give another name"
+        return f"{PurePath(out).name} {why}: give another name"
 
     try:
         return summarize_file(path, out, on_progress=job.progress)
     except SameFile:
-        return f"{out} is the recording itself, and is not written over: give another name"
+        return f"{PurePath(out).name} is the recording itself: give another name"
     except CannotWrite as error:
         return str(error)

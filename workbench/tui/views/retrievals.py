@@ -31,13 +31,14 @@ _PREVIOUS = action_of(
     "previous_retrieval", "left_square_bracket", "[", "before", "go to the retrieval before", in_footer=False
 )
 _STEP = action_of("to_step", "s", "s", "its step", "go to the step that made it")
+_PART = action_of("next_part", "tab", "tab", "passage", "go to what is known of a candidate, then to the sources")
 _COPY = action_of("copy_id", "y", "y", "copy id", "copy the id under the cursor")
 
 
 class Retrievals(RecordingView):
     """Head, candidates with the threshold among them, and what is known of the one under the cursor."""
 
-    ACTIONS: ClassVar[tuple[Action, ...]] = (_OPEN, _NEXT, _PREVIOUS, _STEP, _COPY, WRITE)
+    ACTIONS: ClassVar[tuple[Action, ...]] = (_OPEN, _NEXT, _PREVIOUS, _PART, _STEP, WRITE, _COPY)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(ACTIONS)]
 
     def __init__(self, desk: Desk) -> None:
@@ -47,7 +48,6 @@ class Retrievals(RecordingView):
             self._draw_row, self._count, id="candidates-list", nothing=self._nothing, stops_at=self._stops
         )
         self.page = Detail(id="evidence-page")
-        self.page.can_focus = False
         self._places: dict[tuple[int, int, int], int] = {}
         self._made: tuple[Recorded, int, Evidence] | None = None
 
@@ -82,6 +82,8 @@ class Retrievals(RecordingView):
     def redraw(self) -> None:
         """Draw anew what is seen."""
         self.head.draw_anew()
+        # The list is as high as its rows where there is room; what is known of one of them begins right below.
+        self.list.styles.height = max(1, self._count())
         self.list.rows_changed()
         self.page.show(self._page, keep=True)
 
@@ -152,6 +154,33 @@ class Retrievals(RecordingView):
             self.desk.say("no open index has this chunk")
         elif not self.desk.open_chunk(chunk.source, chunk.namespace, candidate.id):
             self.desk.say("the index that has this chunk is not open any more")
+
+    def action_next_part(self) -> None:
+        """From the candidates to what is known of one, from there to the sources."""
+        if self.list.has_focus:
+            self.page.focus()
+        else:
+            self.desk.act("other_pane")
+
+    @property
+    def back_title(self) -> str:
+        """Where ``esc`` leads."""
+        return "candidates" if self.page.has_focus else "sources"
+
+    def back(self) -> bool:
+        """From what is known of a candidate to the candidates."""
+        if super().back():
+            return True
+        if self.page.has_focus:
+            self.list.focus()
+            return True
+        return False
+
+    def on_line_list_left(self, message: LineList.Left) -> None:
+        """Go the same way by an arrow."""
+        if self.page.has_focus:
+            message.stop()
+            self.list.focus()
 
     def action_next_retrieval(self) -> None:
         """Go to the next retrieval; after the last one comes the first."""

@@ -24,9 +24,9 @@ from workbench.tui.widgets.rows import HeadRows, RowList
 _PAYLOAD = "payload"
 
 _OPEN = action_of("open_step", "enter", "enter", "open", "go to the retrieval that a step made, else into its payload")
-_NEXT = action_of("next_mark", "right_square_bracket", "] [", "error, retrieval", "go to the next error or retrieval")
+_NEXT = action_of("next_mark", "right_square_bracket", "] [", "next", "go to the next error or retrieval")
 _PREVIOUS = action_of("previous_mark", "left_square_bracket", "[", "before", "go to the one before", in_footer=False)
-_ERRORS = action_of("errors_first", "e", "e", "errors first", "failed steps on top, or all in their order")
+_ERRORS = action_of("errors_first", "e", "e", "errors", "failed steps on top, or all in their order")
 _PART = action_of("next_part", "tab", "tab", "payload", "go to the payload, and from there to the sources")
 _SAID = action_of("said", "v", "v", "what is said", "all that is said of the recording, in the place of the payload")
 _COPY = action_of("copy_value", "y", "y", "copy", "copy the value under the cursor as it is shown, secrets masked")
