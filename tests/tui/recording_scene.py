@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.tui import scenes
-from tests.tui.fakes import FakeReader, FakeRecording
+from tests.tui.fakes import FakeReader, FakeRecording, FakeSource
 from workbench.checkup.recording_report import RecordingReport, VectorTotals
 from workbench.checkup.recordings import judge_joined, judge_recording
 from workbench.core.ceiling import ChunkCeiling
@@ -13,11 +13,12 @@ from workbench.core.fingerprint import Fingerprint
 from workbench.crosscheck.indexed import IndexedNamespace
 from workbench.crosscheck.joining import Joined, JoinedChunk, JoinedRetrieval
 from workbench.crosscheck.spaces import Against, WrongSpace
+from workbench.index.problems import SourceError
 from workbench.recordings.model import Candidate, Note, Passage, RecordedError, Retrieval, Run, Span, Step
 
-RUN = "support/run-0742-1.json"
-CUT = "support/run-0801-1.jsonl"
-PLAIN = "support/run-0742-2.json"
+RUN = "support/recordings/run-0742-1.json"
+CUT = "support/recordings/run-0801-1.jsonl"
+PLAIN = "support/recordings/run-0742-2.json"
 INDEX = "support/index.duckdb"
 
 _SMALL = Fingerprint("text-embedding-3-small", 1536)
@@ -93,7 +94,7 @@ def _alone(retrieval: Retrieval) -> JoinedRetrieval:
 
 def _joined(retrieval: Retrieval) -> JoinedRetrieval:
     """With the index at hand: the best chunk was read only in part, the last query is of another model."""
-    namespace = IndexedNamespace(INDEX, "handbook", _SMALL, ChunkCeiling(2_000, "declared"), 8_214, _NoChunks())
+    namespace = IndexedNamespace(INDEX, "handbook", _SMALL, ChunkCeiling(2_000, "embedder"), 8_214, _NoChunks())
     chunks = [JoinedChunk(INDEX, "handbook", 800, 0, 2_000) for _ in retrieval.candidates or ()]
     chunks[0] = JoinedChunk(INDEX, "handbook", 7_420, 5_420, 2_000, clipped=True)
     wrong = WrongSpace(Against.INDEX, _ADA, _SMALL, "model") if retrieval.fingerprint == _ADA else None
@@ -158,7 +159,7 @@ def plain() -> FakeRecording:
 
 def reader() -> FakeReader:
     """Give a folder of three recordings beside the index that they searched."""
-    paths = {
+    paths: dict[str, FakeSource | FakeRecording | SourceError | tuple[str, ...]] = {
         "support/recordings": (RUN, CUT, PLAIN),
         RUN: run(),
         CUT: cut_short(),

@@ -123,6 +123,7 @@ class TestSteps:
                 seen.append(steps.here.step.n)
             assert seen == [3, 7, 9, 10, 11, 3]
             await app.press("left_square_bracket", "left_square_bracket")
+            assert steps.here is not None
             assert steps.here.step.n == 10
 
     async def test_errors_first_puts_the_failed_steps_on_top_and_back(self) -> None:

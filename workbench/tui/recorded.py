@@ -54,12 +54,18 @@ class Recorded:
         report: what ``show --json`` says.
         rows: its steps in the order of the tree.
         errors_first: the same, with the failed ones on top.
+        marks, marks_first: the places among the rows of what failed or searched, in either order.
+        clipped: retrieved chunks of which the embedder read only a part; wrong: retrievals in a wrong space.
         began_ms, ended_ms: from the first beginning to the last end of a step; both 0 when no time is recorded.
     """
 
     report: RecordingReport
     rows: tuple[StepRow, ...] = ()
     errors_first: tuple[StepRow, ...] = ()
+    marks: tuple[int, ...] = ()
+    marks_first: tuple[int, ...] = ()
+    clipped: int = 0
+    wrong: int = 0
     began_ms: float = 0.0
     ended_ms: float = 0.0
 
@@ -88,7 +94,21 @@ def arrange(report: RecordingReport) -> Recorded:
     failed = [row for row in rows if row.failed]
     errors_first = (*failed, *(row for row in rows if not row.failed)) if failed else rows
     began, ended = _times(report.steps)
-    return Recorded(report, rows, errors_first, began, ended)
+    return Recorded(
+        report,
+        rows,
+        errors_first,
+        _marks(rows),
+        _marks(errors_first),
+        _clipped(report.joined.retrievals),
+        sum(each.space is not None for each in report.joined.retrievals),
+        began,
+        ended,
+    )
+
+
+def _marks(rows: Sequence[StepRow]) -> tuple[int, ...]:
+    return tuple(place for place, row in enumerate(rows) if row.failed or row.retrieval is not None)
 
 
 def _times(steps: Sequence[Step]) -> tuple[float, float]:
@@ -100,7 +120,7 @@ def _times(steps: Sequence[Step]) -> tuple[float, float]:
     return (began, ended) if began <= ended and math.isfinite(ended) else (0.0, 0.0)
 
 
-def clipped_ids(retrievals: Sequence[JoinedRetrieval]) -> int:
+def _clipped(retrievals: Sequence[JoinedRetrieval]) -> int:
     """Count the retrieved chunks of which the embedder read only a part, each once, as ``retrieved-clipped`` does."""
     clipped = set()
     for each in retrievals:
@@ -123,8 +143,7 @@ def recording_tag(recorded: Recorded, signs: Signs) -> tuple[str, Tone]:
     """Give the worst thing about it in one word."""
     report = recorded.report
     codes = {each.code for each in report.findings}
-    wrong = sum(each.space is not None for each in recorded.retrievals)
-    clipped = clipped_ids(recorded.retrievals)
+    wrong, clipped = recorded.wrong, recorded.clipped
     if report.errors:
         return f"{number(len(report.errors))} err", Tone.ERROR
     if wrong or Code.EMBEDDER_MISMATCH in codes:

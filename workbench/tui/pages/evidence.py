@@ -29,23 +29,19 @@ class Evidence:
         joined: with what the open indexes know.
         rows: places of candidates, the kept ones first; None is the row of the threshold between them.
         kept: how many were kept.
+        stops: the rows that are candidates.
         highest: what a full bar stands for: 1, or the highest score where that is more.
     """
 
     joined: JoinedRetrieval
     rows: tuple[int | None, ...]
     kept: int
+    stops: tuple[int, ...]
     highest: float
-
-    @property
-    def stops(self) -> tuple[int, ...]:
-        """The rows that are candidates."""
-        return tuple(place for place, row in enumerate(self.rows) if row is not None)
 
     def candidate(self, stop: int) -> tuple[Candidate, JoinedChunk | None] | None:
         """Give the candidate at a stop of the cursor, and its chunk."""
-        stops = self.stops
-        place = self.rows[stops[stop]] if stop < len(stops) else None
+        place = self.rows[self.stops[stop]] if stop < len(self.stops) else None
         listed = self.joined.retrieval.candidates or ()
         return None if place is None else (listed[place], self.joined.chunks[place])
 
@@ -57,7 +53,9 @@ def evidence_of(joined: JoinedRetrieval) -> Evidence:
     rejected = [place for place, each in enumerate(listed) if each.admitted is False]
     line: list[int | None] = [None] if rejected or (listed and joined.retrieval.threshold is not None) else []
     scores = [each.score for each in listed if each.score is not None and math.isfinite(each.score)]
-    return Evidence(joined, (*kept, *line, *rejected), len(kept), max([1.0, *scores]))
+    rows = (*kept, *line, *rejected)
+    stops = tuple(place for place, row in enumerate(rows) if row is not None)
+    return Evidence(joined, rows, len(kept), stops, max([1.0, *scores]))
 
 
 def evidence_head(evidence: Evidence, place: int, of: int, width: int, signs: Signs, *, focused: bool) -> list[Line]:
@@ -162,7 +160,7 @@ def _tail(candidate: Candidate, chunk: JoinedChunk | None, evidence: Evidence, s
 
 def _threshold_line(evidence: Evidence, width: int, signs: Signs) -> Line:
     retrieval = evidence.joined.retrieval
-    rejected = sum(row is not None for row in evidence.rows) - evidence.kept
+    rejected = len(evidence.stops) - evidence.kept
     tail = Line().add(" ").add(f"{number(rejected)} rejected", Tone.MUTED)
     if retrieval.complete is False:
         tail.add(", not all recorded", Tone.WARN)

@@ -23,7 +23,7 @@ def source_page(source: Source, rows: list[Row], frame: Frame) -> Page:
         page.add(Line().add(f"Opening {frame.signs.reading}", Tone.MUTED))
         return page
     _rows(page, "Namespaces", rows, frame)
-    if source.status is not Status.FAILED and not source.spaces:
+    if source.status is Status.READ and not source.spaces:
         page.sentence("No namespace with vectors is in this file.", frame.width)
     if source.notes:
         page.add()
@@ -52,7 +52,11 @@ def folder_page(folder: Folder, rows: list[Row], frame: Frame) -> Page:
         return page
     found = len(folder.sources) + len(folder.unopened)
     if not found:
-        page.sentence("Nothing in this folder can be opened: no index is among its files.", frame.width, Tone.TEXT)
+        page.sentence(
+            "Nothing in this folder can be opened: neither an index nor a recording is among its files.",
+            frame.width,
+            Tone.TEXT,
+        )
     else:
         _rows(page, "Sources", rows, frame)
     if folder.skipped:

@@ -29,8 +29,7 @@ def payload_line(row: PayloadRow, width: int, signs: Signs, *, here: bool) -> Li
     start = line.cells
     line.add(clip(row.key, max(4, min(_KEY * 2, width // 2)), signs.more), Tone.MUTED, bold=here)
     line.add("  ").to(start + min(_KEY, width // 4))
-    text = row.text if row.sort is not Sort.VECTOR or signs.opened != "v" else f"<{row.text[1:-1]}>"
-    return line.add(clip(text, max(0, width - line.cells), signs.more), _TONES[row.sort])
+    return line.add(clip(row.text, max(0, width - line.cells), signs.more), _TONES[row.sort])
 
 
 def payload_head(title: str, path: str, frame: Frame) -> Line:

@@ -85,7 +85,7 @@ def step_name(row: StepRow) -> str:
     step = row.step
     name = " ".join(mask_text(step.name).split())
     kind = mask_text(step.kind)
-    said = name if kind in ("span", step.name) or not kind else f"{kind} {name}"
+    said = name if kind == "span" or name.casefold().startswith(kind.casefold()) else f"{kind} {name}"
     return f"{said} (its parent is not recorded)" if step.orphan else said
 
 
@@ -111,8 +111,9 @@ def _fall(row: StepRow, recorded: Recorded, width: int, signs: Signs) -> Line:
     halves = max(1, min(2 * (width - first), round(2 * width * (step.duration_ms or 0.0) / span)))
     tone = Tone.ERROR_FILL if row.failed else _tone(row)
     full, half = divmod(halves, 2)
-    sign = signs.rule if row.is_parent and not row.failed else signs.bar
-    return line.to(first).add(sign * full, tone).add(signs.half * half, tone)
+    if row.is_parent and not row.failed:
+        return line.to(first).add(signs.rule * (full + half), tone)
+    return line.to(first).add(signs.bar * full, tone).add(signs.half * half, tone)
 
 
 def _tone(row: StepRow) -> Tone:

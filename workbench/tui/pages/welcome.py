@@ -24,6 +24,7 @@ _KEYS = (
 _READS = (
     ("DuckDB", "native, LangChain, LlamaIndex, any table of vectors"),
     ("SQLite", "indexes of agentfootprint"),
+    ("Recordings", "agentfootprint, traces of OTLP, JSON, cassettes"),
 )
 
 
@@ -35,7 +36,7 @@ def welcome(frame: Frame) -> Page:
         for line in histogram(_PICTURE, 2_000, width, 5, frame.signs, quiet=True)[:-1]:
             inner.add(line)
         inner.add()
-    inner.add(Line().add("Open an index.", bold=True))
+    inner.add(Line().add("Open an index or a recording.", bold=True))
     inner.add(Line().add("Files are opened read-only; nothing is sent anywhere.", Tone.MUTED))
     inner.add()
     for key, does, note in _KEYS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -103,6 +104,8 @@ class Steps(RecordingView):
     def redraw(self) -> None:
         """Draw anew what is seen."""
         self.head.draw_anew()
+        # As high as its rows where there is room; the payload begins right below.
+        self.list.styles.height = max(1, len(self._rows))
         self.list.rows_changed()
         self.payload_head.draw_anew()
         self.payload.rows_changed()
@@ -291,13 +294,16 @@ class Steps(RecordingView):
         self._go_to_mark(-1)
 
     def _go_to_mark(self, by: int) -> None:
-        rows, count = self._rows, len(self._rows)
-        for far in range(1, count + 1):
-            place = (self.list.cursor + by * far) % count
-            if rows[place].failed or rows[place].retrieval is not None:
-                self.list.move_to(place)
-                return
-        self.desk.say("no step failed, and none searched")
+        recorded, subject = self.recorded, self.subject
+        if recorded is None or subject is None:
+            return
+        marks = recorded.marks_first if subject.key in self._errors_first else recorded.marks
+        if not marks:
+            self.desk.say("no step failed, and none searched")
+            return
+        here = self.list.cursor
+        place = bisect_right(marks, here) if by > 0 else bisect_left(marks, here) - 1
+        self.list.move_to(marks[place % len(marks)])
 
     def action_errors_first(self) -> None:
         """Failed steps on top, with the cursor on the first of them; or all in their order, on the same step."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.tui.draw import Tone, number
-from workbench.tui.recorded import clipped_ids
 from workbench.tui.signs import Signs
 
 if TYPE_CHECKING:
@@ -80,10 +79,9 @@ def _failed(recorded: Recorded, signs: Signs) -> tuple[str, Tone]:
 
 
 def _wrong_or_clipped(recorded: Recorded, signs: Signs) -> tuple[str, Tone]:
-    wrong, clipped = sum(each.space is not None for each in recorded.retrievals), clipped_ids(recorded.retrievals)
-    if wrong:
-        return f"{signs.differs} {number(wrong)}", Tone.WARN
-    return (f"{signs.clipped} {number(clipped)}" if clipped else "", Tone.WARN)
+    if recorded.wrong:
+        return f"{signs.differs} {number(recorded.wrong)}", Tone.WARN
+    return (f"{signs.clipped} {number(recorded.clipped)}" if recorded.clipped else "", Tone.WARN)
 
 
 def tabs_of(subject: Subject) -> tuple[Tab, ...]:
