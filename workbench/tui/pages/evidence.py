@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 
 from workbench.core.fingerprint import fingerprint_text
 from workbench.recordings.secrets import mask_text
-from workbench.tui.draw import Ground, Line, Tone, clip, clip_middle, number, short_fingerprint, titled_rule, wrap
+from workbench.tui.draw import (
+    Ground,
+    Line,
+    Tone,
+    cells,
+    clip,
+    clip_middle,
+    number,
+    short_fingerprint,
+    titled_rule,
+    wrap,
+)
 from workbench.tui.pages.parts import Frame, Page, share_bar
 from workbench.tui.signs import Signs
 
@@ -92,15 +103,15 @@ def _space(joined: JoinedRetrieval, width: int, signs: Signs) -> Line:
         if namespace.fingerprint.id is None or asked.id is None:
             return line.add(f"  {signs.unknown} ", Tone.MUTED, bold=True).add("only the lengths agree", Tone.FAINT)
         return line.add(f"  {signs.ok} ", Tone.OK, bold=True).add("in the index's space", Tone.FAINT)
-    line.add(short_fingerprint(text, width // 3, signs.more)).add(f"  {signs.differs} ", Tone.ERROR, bold=True)
+    what = {"chunks": "chunks", "entries": "loaded entries"}.get(wrong.against.value, "index")
+    word = "another model" if wrong.conflict == "model" else "other dims"
+    room = (width - _LABEL - cells(f"  {signs.differs} {what}   {word}")) // 2
     if wrong.other is None:
+        line.add(short_fingerprint(text, width // 3, signs.more)).add(f"  {signs.differs} ", Tone.ERROR, bold=True)
         return line.add("it found nothing at all, without a word of refusal", Tone.WARN).cut(width, signs.more)
-    other = short_fingerprint(mask_text(fingerprint_text(wrong.other)), width // 3, signs.more)
-    what = {"index": "index", "chunks": "chunks", "entries": "loaded entries"}.get(wrong.against.value, "index")
-    line.add(f"{what} ", Tone.MUTED).add(other, bold=True)
-    return line.add(f"  another {wrong.conflict}" if wrong.conflict == "model" else "  other dims", Tone.WARN).cut(
-        width, signs.more
-    )
+    line.add(short_fingerprint(text, room, signs.more)).add(f"  {signs.differs} ", Tone.ERROR, bold=True)
+    other = short_fingerprint(mask_text(fingerprint_text(wrong.other)), room, signs.more)
+    return line.add(f"{what} ", Tone.MUTED).add(other, bold=True).add(f"  {word}", Tone.WARN).cut(width, signs.more)
 
 
 def _where(joined: JoinedRetrieval, width: int, signs: Signs) -> Line:
