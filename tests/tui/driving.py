@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from tests.tui.fakes import FakeReader
 from workbench.core.fingerprint import Fingerprint
 from workbench.tui.app import WorkbenchApp
+from workbench.tui.screens.floating import Floating
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.state import Source
 from workbench.tui.widgets.detail import Detail
@@ -110,3 +111,15 @@ async def driven(
         if read and given:
             await driver.until_read()
         yield driver
+
+
+async def draw_anew(pilot: Pilot[int]) -> None:
+    """Draw everything once more, from below: what lies behind an overlay is otherwise as it was some moments ago."""
+    for screen in pilot.app.screen_stack:
+        for widget in (screen, *screen.walk_children()):
+            widget.refresh()
+        await pilot.pause()
+    for screen in pilot.app.screen_stack:
+        if isinstance(screen, Floating):
+            screen.behind_changed()
+    await pilot.pause()

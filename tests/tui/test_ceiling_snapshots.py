@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from tests.tui import clipped_scene, scenes
 from tests.tui.clipped_scene import Written, only
-from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew
 from tests.tui.fakes import FakeNamespace
 from workbench.core.fingerprint import Fingerprint
 from workbench.index.model import FingerprintCount
@@ -50,7 +50,8 @@ def _ready(namespace: FakeNamespace, keys: tuple[str, ...], ready: str) -> Calla
         await _until(pilot, there)
         await pilot.press(*keys)
         await _until(pilot, there)
-        await pilot.pause()
+        await _until(pilot, lambda: main.settled or "so far" in ready)
+        await draw_anew(pilot)
 
     return run_before
 

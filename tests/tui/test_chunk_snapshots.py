@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui import scenes
-from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew
 from tests.tui.fakes import FakeNamespace, FakeReader, FakeSource
 from workbench.index.model import FingerprintCount
 from workbench.tui.app import WorkbenchApp
@@ -84,7 +84,7 @@ def picture(snap_compare: Callable[..., bool]) -> Picture:
                 await pilot.pause(0.15 if len(key) == 1 else 0)
                 if before is None:
                     await until_settled()
-            await pilot.pause()
+            await draw_anew(pilot)
 
         app = WorkbenchApp(tuple(reader.paths), reader, **options)  # type: ignore[arg-type]
         return snap_compare(app, terminal_size=size, run_before=run_before)

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui import recording_scene as scene
-from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew
 from tests.tui.fakes import FakeReader
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.main import MainScreen
@@ -56,7 +56,7 @@ def _ready(on: str, keys: tuple[str, ...]) -> Callable[[Pilot[int]], Awaitable[N
         await pilot.press(*keys)
         await pilot.pause()
         await settle(pilot, main)
-        await pilot.pause()
+        await draw_anew(pilot)
 
     return run_before
 

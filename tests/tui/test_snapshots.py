@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui import scenes
-from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew
 from tests.tui.fakes import FakeNamespace, FakeReader, FakeSource
 from workbench.core.fingerprint import Fingerprint
 from workbench.index.model import FingerprintCount
@@ -61,6 +61,7 @@ def _ready(on: str | None, keys: tuple[str, ...], reading: bool) -> Callable[[Pi
                 break
             await pilot.pause(0.01)
         await pilot.pause()
+        await draw_anew(pilot)
 
     return run_before
 
