@@ -65,12 +65,7 @@ class ScreenDesk:
         progress: Callable[[int, int], None],
     ) -> Job | None:
         """Run ``work`` beside the event loop."""
-
-        def told(done: int, total: int) -> None:
-            progress(done, total)
-            self._screen.post_message(messages.ViewProgress())
-
-        return self._session.ask(subject.node, work, then, failed, told)
+        return self._session.ask(subject.node, work, then, failed, self._telling(progress))
 
     def read_recording(
         self,
@@ -81,12 +76,16 @@ class ScreenDesk:
         progress: Callable[[int, int], None],
     ) -> Job | None:
         """Run ``work`` beside the event loop."""
+        return self._session.ask_recording(subject.node, work, then, failed, self._telling(progress))
+
+    def _telling(self, progress: Callable[[int, int], None]) -> Callable[[int, int], None]:
+        """Let the screen know, too, that a reading came on; called from the reading thread."""
 
         def told(done: int, total: int) -> None:
             progress(done, total)
             self._screen.post_message(messages.ViewProgress())
 
-        return self._session.ask_recording(subject.node, work, then, failed, told)
+        return told
 
     def say(self, said: str) -> None:
         """Say what just happened."""
