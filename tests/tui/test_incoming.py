@@ -20,7 +20,7 @@ from workbench.core.fingerprint import Fingerprint, parse_incoming
 from workbench.index.model import FingerprintCount
 from workbench.index.store import Entry, VectorStore
 from workbench.sources import check_paths
-from workbench.tui import session
+from workbench.tui import judging
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.incoming import MAX_TYPED, read_typed
 from workbench.tui.reading import FileReader
@@ -128,7 +128,7 @@ async def test_the_verdict_stands_on_every_row_of_the_tree_while_one_types() -> 
         await write(app, "text-embedding-3-small@1536")
         await app.until(lambda: "✓ changelog" in app.text)
         await write(app, "text-embedding-3-small")
-        await app.until(lambda: app.main.session.incoming is None)
+        await app.until(lambda: app.main.session.judging.incoming is None)
         assert [row.tag for row in app.tree.rows if row.name == "changelog"] == [""]
 
 
@@ -220,13 +220,13 @@ async def test_leaving_puts_back_what_was_incoming_before(before: Fingerprint | 
         given = [(row.name, row.state, row.tag) for row in app.tree.rows]
         await ask(app)
         await write(app, "x@1536")
-        assert app.main.session.incoming == Fingerprint("x", 1536)
+        assert app.main.session.judging.incoming == Fingerprint("x", 1536)
         if leave == "click":
             await app.pilot.click(offset=(119, 30))
         else:
             await app.press("escape")
         await app.until(lambda: app.app.screen is app.main)
-        assert app.main.session.incoming == before
+        assert app.main.session.judging.incoming == before
         await app.until_read()
         assert [(row.name, row.state, row.tag) for row in app.tree.rows] == given
 
@@ -236,12 +236,12 @@ async def test_enter_keeps_it_and_an_empty_line_is_none() -> None:
         await ask(app, "x@1536")
         await app.press("enter")
         assert app.app.screen is app.main
-        assert app.main.session.incoming == Fingerprint("x", 1536)
+        assert app.main.session.judging.incoming == Fingerprint("x", 1536)
         await app.press("i")
         assert typed(app) == "x@1536"
         await app.press("backspace", "enter")
         assert app.app.screen is app.main
-        assert app.main.session.incoming is None
+        assert app.main.session.judging.incoming is None
 
 
 async def test_opened_anew_it_begins_with_what_is_incoming_and_typing_replaces_it() -> None:
@@ -258,7 +258,7 @@ async def test_another_index_can_be_opened_with_what_is_named_kept() -> None:
         await ask(app, "x@1536")
         await app.press("ctrl+o")
         await app.until(lambda: "Open a file or folder" in app.text)
-        assert app.main.session.incoming == Fingerprint("x", 1536)
+        assert app.main.session.judging.incoming == Fingerprint("x", 1536)
 
 
 # --- picking ----------------------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ async def test_what_is_not_whole_yet_is_completed_to_the_closest(key: str) -> No
         assert typed(app) == "text-embedding-3-large@3072"
         assert floating(app).query_one(Input).has_focus
         await app.press("enter")
-        assert app.main.session.incoming == scenes.LARGE
+        assert app.main.session.judging.incoming == scenes.LARGE
 
 
 async def test_of_equally_close_ones_the_compatible_comes_first_and_each_has_its_verdict() -> None:
@@ -415,7 +415,7 @@ def _many(sources: int, each: int) -> FakeReader:
 async def test_many_namespaces_are_judged_in_turns_the_one_that_is_looked_at_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(session, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(judging, "TURN_SECONDS", 0.0)
     async with driven(_many(2, 30)) as app:
         await ask(app, on="ns-1-7")
         floating(app)._hold("other@1536")

@@ -126,11 +126,11 @@ async def test_a_file_that_keeps_writers_out_is_shown_as_held() -> None:
 async def test_another_incoming_embedder_is_judged_everywhere_without_reading_again() -> None:
     async with driven(scenes.loaded()) as app:
         requests = [source.request for source in app.sources]
-        app.main.session.set_incoming(Fingerprint("text-embedding-3-large", 3072))
+        app.main.session.judging.set_incoming(Fingerprint("text-embedding-3-large", 3072))
         await app.pilot.pause()
         assert "✗ changelog" in app.text
         assert [source.request for source in app.sources] == requests
-        app.main.session.set_incoming(None)
+        app.main.session.judging.set_incoming(None)
         await app.pilot.pause()
         assert "✓ changelog" in app.text
 
@@ -142,4 +142,4 @@ async def test_the_incoming_embedder_is_judged_while_it_is_typed() -> None:
         await app.press("@", "3")
         await app.until(lambda: app.text.count("dimensions") >= 4)
         await app.press("escape")
-        assert app.main.session.incoming is None
+        assert app.main.session.judging.incoming is None

@@ -102,7 +102,7 @@ async def test_every_key_in_the_footer_can_be_clicked(size: tuple[int, int]) -> 
         await app.press(*"m@3")
         await click("enter keep")
         assert len(app.app.screen_stack) == 1
-        assert app.main.session.incoming is not None
+        assert app.main.session.judging.incoming is not None
 
 
 async def test_the_footer_offers_esc_once_and_for_what_it_does() -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from workbench.recordings import plain, scanner, spans, values
 from workbench.recordings.far_index import FarIndex, Gone
 from workbench.recordings.model import Head, Note, RecordingError, Span, Unreadable
 from workbench.recordings.spans import Child, Form, Found
 from workbench.recordings.text_file import HEAD_BYTES, TextFile
+from workbench.recordings.watch import READINGS, Watch
+
+Answer = TypeVar("Answer")
 
 NEAR_BYTES = 16 << 20
 """Values up to this size are read into memory to find their children; bigger ones are mapped by another process."""
@@ -20,6 +24,7 @@ PREVIEW_BYTES = 768 << 10
 _HEAD_VALUES = 20
 _LONGEST_LINE = 1 << 30
 _MOST_NOTES = 200
+_TELL_EVERY = 1 << 20
 _KINDS = {
     **dict.fromkeys(b"-0123456789", "number"),
     **dict.fromkeys(b"NI", "literal"),
@@ -90,16 +95,27 @@ class ByteNode:
 
 
 class FileDocument:
-    """The text of one file: ``Document`` of the model."""
+    """The text of one file: ``Document`` of the model.
 
-    def __init__(self, path: str | os.PathLike[str], *, limit: int | None = None) -> None:
-        """Open a file, or only the first ``limit`` bytes of its text. Raises RecordingError."""
-        self._file = TextFile(path)
+    Attributes:
+        limited: only the beginning of the text is read.
+        span: where the text is in what is read.
+        watch: hears of what is read, and ends it.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, limit: int | None = None, watch: Watch | None = None
+    ) -> None:
+        """Open a file, or only the first ``limit`` bytes of its text.
+
+        Raises RecordingError, and whatever the watch raises when its caller gave up.
+        """
+        self.watch = watch
+        self._told = 0
+        self._file = TextFile(path, limit=limit, checkpoint=None if watch is None else watch.checkpoint)
         self.name = self._file.name
         self.file_size = self._file.file_size
-        self.limited = limit is not None and limit < self._file.span.size
-        if limit is not None and self.limited:
-            self._file.span = Span(self._file.span.start, self._file.span.start + limit)
+        self.limited = self._file.limited
         self.span = self._file.span
         self.size = self.span.size
         self._far = FarIndex(self._file.descriptor, self.span.end)
@@ -136,30 +152,54 @@ class FileDocument:
 
     def read(self, span: Span) -> bytes:
         """Give the bytes of a range."""
+        self._tell(span.start)
         return self._file.read(span)
+
+    def _tell(self, at: int) -> None:
+        """Let the watch know how far reading came, or that it still goes on."""
+        if self.watch is None:
+            return
+        if at - self._told < _TELL_EVERY:
+            self.watch.checkpoint()
+            return
+        self._told = at
+        self.watch.progress(at - self.span.start, READINGS * self.size)
 
     def children_of(self, span: Span) -> list[Child]:
         """Give the children of the value in a range, with their places in the text."""
         if span.size > NEAR_BYTES:
-            try:
-                return self._far.children(span)
-            except Gone:
-                raise self._file.changed() from None
+            return self._ask_far(lambda: self._far.children(span))
         found = spans.children(self.read(span))
         return [Child(child.name, child.start + span.start, child.end + span.start, child.whole) for child in found]
 
     def is_plain(self, span: Span) -> bool:
         """Say whether the value in a range is JSON by the letter."""
         if span.size > NEAR_BYTES:
-            try:
-                return self._far.is_plain(span)
-            except Gone:
-                raise self._file.changed() from None
+            return self._ask_far(lambda: self._far.is_plain(span))
         return plain.is_plain(self.read(span))
+
+    def _ask_far(self, question: Callable[[], Answer]) -> Answer:
+        """Ask the other process; giving up ends it, and a file that was changed is said so."""
+        try:
+            if self.watch is None:
+                answer = question()
+            else:
+                with self.watch.watching(self._far):
+                    answer = question()
+        except Gone:
+            if self.watch is not None:
+                self.watch.checkpoint()
+            raise self._file.changed() from None
+        self._file.check_unchanged()
+        return answer
 
     def pieces(self) -> Iterator[bytes]:
         """Give the whole text a MiB at a time."""
-        return self._file.pieces()
+        at = self.span.start
+        for piece in self._file.pieces():
+            self._tell(at)
+            at += len(piece)
+            yield piece
 
     def check_unchanged(self) -> None:
         """Raise RecordingError when the file was cut or written over since it was opened."""
@@ -194,10 +234,7 @@ class FileDocument:
         if self.form == Form.JSONL:
             yield from self._found_by_line(notes)
         elif self.size > NEAR_BYTES:
-            try:
-                yield from self._far.roots(self.span, notes)
-            except Gone:
-                raise self._file.changed() from None
+            yield from self._ask_far(lambda: self._far.roots(self.span, notes))
         else:
             shift = self.span.start
             near: list[Note] = []

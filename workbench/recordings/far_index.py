@@ -89,6 +89,12 @@ class FarIndex:
             self._process.communicate()
             self._process = None
 
+    def interrupt(self) -> None:
+        """End the other process, from any thread: whoever waits for its answer is told that it is gone."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def _ask(self, request: Request) -> tuple[Answer, array[int]]:
         with self._one_at_a_time:
             process = self._process or self._start()

@@ -20,6 +20,7 @@ from workbench.recordings.model import (
     Unreadable,
 )
 from workbench.recordings.spans import Form
+from workbench.recordings.watch import Watch
 
 _LONGEST_LOOK = 4 << 20
 
@@ -82,37 +83,54 @@ class Recording:
         self.close()
 
 
-def open_recording(path: str | os.PathLike[str], *, format: str | None = None, limit: int | None = None) -> Recording:
+def open_recording(
+    path: str | os.PathLike[str], *, format: str | None = None, limit: int | None = None, watch: Watch | None = None
+) -> Recording:
     """Open any recording by what it holds, never by its name.
+
+    How a screen opens one of any size, on a thread of its own::
+
+        with first_look(path, watch=job) as seen:       # milliseconds at any size
+            show(seen)                                  # "so far" when seen.limited
+        if seen.limited:
+            whole = open_recording(path, watch=job)     # job.cancel() ends it; job hears how far it came
+            report = report_on(whole, (), job)          # the second half of the way
 
     Args:
         path: a file: JSON, JSON Lines, JSON values one after another, or text that a reader knows; gzip and zstd too.
         format: the reader to use, whatever was recognised.
         limit: read only so many bytes from its beginning, as for a first look at a big file.
+        watch: a Job: it hears of bytes read, out of ``READINGS`` times the text, and its ``cancel`` ends the reading
+            from any thread. What is read later of the recording it does not hear of.
 
     Raises:
         RecordingError: one sentence that says what the path is instead, or why it cannot be read.
+        Cancelled: of the watch, when its caller gave up; nothing stays open.
     """
-    document = FileDocument(path, limit=limit)
+    document = FileDocument(path, limit=limit, watch=watch)
     try:
         reader, why = _recognise(document, format)
         reading = reader.read(document)
         if _is_empty(document, reading):
             raise refuse(document)
+        document.watch = None
         return Recording(document, reader.format, why, reading)
     except BaseException:
         document.close()
         raise
 
 
-def first_look(path: str | os.PathLike[str], *, steps: int = 50, format: str | None = None) -> Recording:
+def first_look(
+    path: str | os.PathLike[str], *, steps: int = 50, format: str | None = None, watch: Watch | None = None
+) -> Recording:
     """Open as much of a recording as its first ``steps`` steps take, which costs the same at any size of the file.
 
-    It is ``limited`` when that was not all. Raises RecordingError.
+    It is ``limited`` when that was not all: what it says is said of the beginning, and ``report_on`` counts only the
+    vectors of that. Raises RecordingError, and Cancelled of the watch.
     """
     limit = PREVIEW_BYTES
     while True:
-        recording = open_recording(path, format=format, limit=limit)
+        recording = open_recording(path, format=format, limit=limit, watch=watch)
         if len(recording.steps) >= steps or not recording.limited or limit >= _LONGEST_LOOK:
             return recording
         recording.close()

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from workbench.recordings import unpacking
@@ -59,11 +59,24 @@ class TextFile:
         file_size: bytes of the file itself.
         stamp: the file's identity, size and time of change when it was opened.
         notes: what was odd about the bytes so far.
+        limited: the text goes on behind ``span``.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Open a file. Raises RecordingError: one sentence that says what the path is instead."""
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        limit: int | None = None,
+        checkpoint: Callable[[], object] | None = None,
+    ) -> None:
+        """Open a file, or the first ``limit`` bytes of its text; ``checkpoint`` is called while it is unpacked.
+
+        Raises RecordingError: one sentence that says what the path is instead.
+        """
         self.name = os.fsdecode(os.fspath(path))
+        self.limited = False
+        self._limit = limit
+        self._checkpoint = checkpoint
         self.notes: list[Note] = []
         self._source = _open(self.name)
         self._text = self._source
@@ -72,6 +85,8 @@ class TextFile:
             self.file_size = self.stamp.size
             self.span = Span(0, self.file_size)
             self._prepare()
+            if limit is not None and limit < self.span.size:
+                self.span, self.limited = Span(self.span.start, self.span.start + limit), True
         except BaseException:
             self.close()
             raise
@@ -143,12 +158,14 @@ class TextFile:
     def _replace_text(self, packing: str) -> None:
         into = _private_file(self.name)
         try:
-            unpacked = unpacking.unpack(self.name, packing, self._source, into)
+            unpacked = unpacking.unpack(
+                self.name, packing, self._source, into, limit=self._limit, checkpoint=self._checkpoint
+            )
         except BaseException:
             os.close(into)
             raise
         self._text = into
-        self.span = Span(0, unpacked.size)
+        self.span, self.limited = Span(0, unpacked.size), unpacked.limited
         if unpacked.cut_at is not None:
             self.notes.append(
                 Note(f"its {packing} data is damaged or cut at byte {unpacked.cut_at:,}", None, unpacked.cut_at, True)
@@ -156,12 +173,22 @@ class TextFile:
 
     def _transcode(self, encoding: str) -> None:
         into = _private_file(self.name)
-        size = unpacking.transcode(self.pieces(), encoding, into)
+        size = unpacking.transcode(self._watched_pieces(), encoding, into)
         if self._text != self._source:
             os.close(self._text)
         self._text = into
         self.span = Span(0, size)
         self.notes.append(Note(f"it is {encoding[:6].upper()}, read as UTF-8"))
+
+    def _watched_pieces(self) -> Iterator[bytes]:
+        """Give the text in another encoding as far as a limited look takes it: no character takes over four bytes."""
+        for number, piece in enumerate(self.pieces()):
+            if self._checkpoint is not None:
+                self._checkpoint()
+            if self._limit is not None and number * _PIECE > 4 * self._limit:
+                self.limited = True
+                return
+            yield piece
 
     def _strip_padding(self) -> None:
         """Leave out NUL bytes at the end, which a file system leaves behind when power fails."""

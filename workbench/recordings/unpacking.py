@@ -6,7 +6,7 @@ import codecs
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,10 +28,11 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """How many bytes came out, and at which byte of the file unpacking had to stop (None: at its end)."""
+    """How many bytes came out, at which byte of the file unpacking had to stop (None: at its end), whether by limit."""
 
     size: int
     cut_at: int | None
+    limited: bool = False
 
 
 class _Broken(Exception):
@@ -99,8 +100,18 @@ def recognise(head: bytes) -> str | None:
     return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
 
 
-def unpack(name: str, packing: str, source: int, into: int) -> Unpacked:
-    """Unpack a file into another, as far as its data goes.
+def unpack(
+    name: str,
+    packing: str,
+    source: int,
+    into: int,
+    *,
+    limit: int | None = None,
+    checkpoint: Callable[[], object] | None = None,
+) -> Unpacked:
+    """Unpack a file into another, as far as its data goes or, with a ``limit``, hardly further than so many bytes.
+
+    ``checkpoint`` is called again and again, and may raise.
 
     Raises RecordingError when it unpacks to absurdly more than it is (a bomb), or nothing comes out of it.
     """
@@ -110,6 +121,10 @@ def unpack(name: str, packing: str, source: int, into: int) -> Unpacked:
     cut_at: int | None = None
     data = b""
     while True:
+        if limit is not None and written > limit:
+            return Unpacked(written, None, limited=True)
+        if checkpoint is not None:
+            checkpoint()
         if inner.hungry and not data:
             data = os.pread(source, _PIECE, at)
             at += len(data)

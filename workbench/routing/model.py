@@ -38,7 +38,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         op: what was asked.
         started_ms: epoch milliseconds; ``duration_ms`` later the outcome was seen (None: not logged, taken as at once).
         outcome: what the leg did, in the machine's words.
-        error_type: the logged kind of the failure (``timeout``, ``429``, a class…); ``error_message`` its redacted text.
+        error_type: the logged kind of failure (``timeout``, ``429``, a class…); ``error_message`` its redacted text.
         provider: who served it; ``request_model`` was asked for, ``response_model`` answered (None: only claimed).
         requested_dims: asked for; ``observed_dims`` is the length of the vectors that came (None: not logged).
         input_count: texts in the call; ``null_count`` of them came back without a vector, at ``null_indexes`` if known.
@@ -137,7 +137,7 @@ Record = Attempt | LoggedConfig | LoggedNamespace | LoggedTransition | LoggedRes
 
 
 class LogProblem(msgspec.Struct, frozen=True, gc=False):
-    """What a log holds that could not be read, or was read with a guess; ``line`` is None when it is about the whole."""
+    """What could not be read of a log, or was read with a guess; ``line`` is None when it is about the whole."""
 
     line: int | None
     message: str

@@ -7,39 +7,30 @@ event loop, how to post an answer, and whom to tell that something changed.
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from functools import singledispatchmethod
 from itertools import count
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from workbench.core.fingerprint import Fingerprint, fingerprint_text
-from workbench.index.job import Cancelled, Job
+from workbench.core.fingerprint import Fingerprint
+from workbench.index.job import Job
 from workbench.tui import messages
-from workbench.tui.reading import Reader, Tell, join_recording, read_folder, read_source, trouble_of
+from workbench.tui.asking import Asking
+from workbench.tui.judging import Judging, Live, Run
+from workbench.tui.reading import Reader, Tell, join_recording, read_folder, read_source
 from workbench.tui.state import Folder, Node, Opened, Source, Space, Status
 from workbench.tui.threads import T, in_thread, start
 
 if TYPE_CHECKING:
-    from workbench.checkup.report import IncomingVerdict
     from workbench.index.model import IndexSource, Namespace
     from workbench.tui.recorded import OpenRecording, Recorded
-
-A = TypeVar("A")
-"""What is asked: a namespace or a recording."""
 
 READERS = 2
 """Sources read at the same time: one core is left to the screen, and locks are held no longer than needed."""
 
 FOLDER_CAP = 200
 """Sources of one folder that are opened at once; the rest stand behind a row that opens as many again."""
-
-TURN_SECONDS = 0.008
-"""How long namespaces are judged before the screen gets its turn."""
-
-Run = Callable[[Coroutine[Any, Any, None], str], object]
 
 
 class Session:
@@ -55,7 +46,6 @@ class Session:
         incoming: Fingerprint | None = None,
     ) -> None:
         self.opened = Opened()
-        self.incoming = incoming
         self.said = ""
         self._reader = reader
         self._run = run
@@ -63,11 +53,12 @@ class Session:
         self._changed = changed
         self._turns = asyncio.Semaphore(READERS)
         self._jobs: dict[int, Job] = {}
-        self._asked: dict[int, list[Job]] = {}
-        self._live: dict[int, tuple[IndexSource, tuple[Namespace, ...]]] = {}
+        self._asking = Asking(run)
+        self._live: Live = {}
         self._recordings: dict[int, OpenRecording] = {}
         self._joined_with: dict[int, frozenset[tuple[int, int]]] = {}
         self._keys = count()
+        self.judging = Judging(reader, self.opened, self._live, run=run, changed=changed, incoming=incoming)
 
     def live(self, node: Node) -> tuple[IndexSource, Namespace] | None:
         """Give the open source of a namespace, and the namespace; None when it is not open any more."""
@@ -130,7 +121,7 @@ class Session:
             source.status = Status.READING
             self._changed()
             await in_thread(
-                lambda: read_source(self._reader, key, request, path, lambda: self.incoming, job, self._tell)
+                lambda: read_source(self._reader, key, request, path, lambda: self.judging.incoming, job, self._tell)
             )
 
     def open_more(self, folder: Folder) -> None:
@@ -151,8 +142,7 @@ class Session:
         job = self._jobs.pop(key, None)
         if job is not None:
             job.cancel()
-        for asked in self._asked.pop(key, []):
-            asked.cancel()
+        self._asking.drop(key)
         live = self._live.pop(key, None)
         if live is not None:
             start(live[0].close)
@@ -193,7 +183,7 @@ class Session:
         for key in {*self._jobs, *self._live, *self._recordings}:
             self._drop(key)
 
-    # --- what a view asks about one namespace ------------------------------------------------------------------
+    # --- what a view asks about one namespace or recording ---------------------------------------------------------
 
     def ask(
         self,
@@ -203,12 +193,11 @@ class Session:
         failed: Callable[[str], None],
         progress: Callable[[int, int], None],
     ) -> Job | None:
-        """Run ``work`` on a thread and ``then`` on the event loop; None when the namespace is not open.
-
-        A job that was cancelled has no answer any more: neither ``then`` nor ``failed`` is called for it.
-        """
+        """Ask a namespace; see Asking. None when it is not open."""
         live = self.live(node)
-        return None if live is None else self._ask(node, live[1], work, then, failed, progress)
+        if live is None or node.source is None:
+            return None
+        return self._asking.ask(node.source, live[1], work, then, failed, progress)
 
     def ask_recording(
         self,
@@ -220,50 +209,9 @@ class Session:
     ) -> Job | None:
         """Ask an open recording as ``ask`` asks a namespace; None when it is not open."""
         recording = self._recordings.get(node.source) if node.source is not None else None
-        return None if recording is None else self._ask(node, recording, work, then, failed, progress)
-
-    def _ask(
-        self,
-        node: Node,
-        asked: A,
-        work: Callable[[A, Job], T],
-        then: Callable[[T], None],
-        failed: Callable[[str], None],
-        progress: Callable[[int, int], None],
-    ) -> Job:
-        assert node.source is not None
-        job = Job(progress)
-        jobs = self._asked.setdefault(node.source, [])
-        jobs.append(job)
-        self._run(self._answer_asked(asked, job, jobs, work, then, failed), "views")
-        return job
-
-    async def _answer_asked(
-        self,
-        asked: A,
-        job: Job,
-        jobs: list[Job],
-        work: Callable[[A, Job], T],
-        then: Callable[[T], None],
-        failed: Callable[[str], None],
-    ) -> None:
-        try:
-            job.checkpoint()
-            answer = await in_thread(lambda: work(asked, job))
-            job.checkpoint()
-        except Cancelled:
-            return
-        except asyncio.CancelledError:
-            # The program ends: whoever waits is gone first, and the thread must not go on without.
-            job.cancel()
-            raise
-        except Exception as error:
-            if not job.cancelled:
-                failed(trouble_of(error).message)
-            return
-        finally:
-            jobs.remove(job)
-        then(answer)
+        if recording is None or node.source is None:
+            return None
+        return self._asking.ask(node.source, recording, work, then, failed, progress)
 
     # --- answers -----------------------------------------------------------------------------------------------
 
@@ -346,7 +294,7 @@ class Session:
     def _(self, message: messages.SpaceRead, about: Source) -> None:
         space = about.spaces[message.space]
         space.status, space.report, space.shape = Status.READ, message.report, message.shape
-        self._judge_incoming(about, message.space)
+        self.judging.judge_anew(about, message.space)
 
     @_take.register
     def _(self, message: messages.SpaceFailed, about: Source) -> None:
@@ -404,70 +352,6 @@ class Session:
             if source.awaited and source.status is Status.FAILED:
                 self.read(source)
         self._changed()
-
-    # --- the incoming embedder ---------------------------------------------------------------------------------
-
-    def set_incoming(self, incoming: Fingerprint | None, first: Node | None = None) -> None:
-        """Hold another embedder against everything that is known, ``first`` the namespace that is looked at.
-
-        That needs no query; but many namespaces are judged in turns, so that the screen never waits for the last one.
-        """
-        self.incoming = incoming
-        every = [(source, place) for source in self.opened.sources.values() for place in range(len(source.spaces))]
-        if first is not None and first.source in self.opened.sources and first.space is not None:
-            every.insert(0, (self.opened.sources[first.source], first.space))
-        rest = iter(every)
-        if self._judge_some(rest):
-            self._changed()
-        else:
-            self._run(self._judge_rest(incoming, rest), "judging")
-
-    async def _judge_rest(self, incoming: Fingerprint | None, rest: Iterator[tuple[Source, int]]) -> None:
-        """Go on where the last turn ended, unless another embedder has come meanwhile."""
-        done = False
-        while not done and self.incoming == incoming:
-            await asyncio.sleep(0)
-            done = self._judge_some(rest)
-        await asyncio.sleep(0)
-        self._changed()
-
-    def _judge_some(self, rest: Iterator[tuple[Source, int]]) -> bool:
-        """Judge for the length of a turn, and say whether nothing is left."""
-        end = time.monotonic() + TURN_SECONDS
-        for source, place in rest:
-            self._judge_incoming(source, place)
-            if time.monotonic() > end:
-                return False
-        return True
-
-    def judge(self, node: Node, incoming: Fingerprint) -> IncomingVerdict | None:
-        """Hold an embedder against one namespace; None where nothing has been read. Nothing is changed by it."""
-        live, space = self.live(node), self.opened.space(node)
-        if live is None or space is None or space.report is None:
-            return None
-        return self._reader.hold_against(live[1], space.report, incoming)
-
-    def held_against(self, node: Node) -> Fingerprint | None:
-        """Give the fingerprint that decides in one namespace, None when nothing says one or nothing has been read."""
-        from workbench.checkup.incoming import held_against
-
-        live, space = self.live(node), self.opened.space(node)
-        if live is None or space is None or space.report is None:
-            return None
-        return held_against(live[1], space.report.fingerprints)
-
-    def _judge_incoming(self, source: Source, place: int) -> None:
-        """Judge anew what was read under another embedder than the one that is incoming now."""
-        live = self._live.get(source.key)
-        if live is None or place >= len(source.spaces):
-            return
-        space = source.spaces[place]
-        if space.report is None:
-            return
-        judged = space.report.incoming.fingerprint if space.report.incoming is not None else None
-        if judged != (fingerprint_text(self.incoming) if self.incoming is not None else None):
-            verdict = self._reader.hold_against(live[1][place], space.report, self.incoming)
-            space.report = replace(space.report, incoming=verdict)
 
 
 def _below(path: str, folder: str) -> str:

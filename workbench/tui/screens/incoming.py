@@ -95,7 +95,7 @@ class IncomingScreen(Floating[None]):
         """Begin at a node of the tree; ``rows`` gives the tree as it is drawn, ``open_another`` asks for a path."""
         super().__init__()
         self._session, self._node, self._rows, self._open_another = session, node, rows, open_another
-        self._before = session.incoming
+        self._before = session.judging.incoming
         self._typed = read_typed(fingerprint_text(self._before) if self._before is not None else "")
         self._own, self._filter = self._typed.text, ""
         self._chosen: int | None = None
@@ -160,16 +160,16 @@ class IncomingScreen(Floating[None]):
     def _hold(self, text: str) -> None:
         """Make what is typed the incoming embedder; none while it names none."""
         self._typed = read_typed(text)
-        if self._typed.fingerprint != self._session.incoming:
+        if self._typed.fingerprint != self._session.judging.incoming:
             self._holding = True
-            self._session.set_incoming(self._typed.fingerprint, self._subject.node if self._subject else None)
+            self._session.judging.set_incoming(self._typed.fingerprint, self._subject.node if self._subject else None)
             self._holding = False
         self._look_again()
 
     def _look_again(self) -> None:
         """Find out what the embedder does to everything, and what else could be picked."""
         session = self._session
-        self._effects = effects_of(session.opened, session.incoming, session.held_against)
+        self._effects = effects_of(session.opened, session.judging.incoming, session.judging.held_against)
         self._subject = subject_of(self._effects, self._node)
         read = sum(effect.against is not None for effect in self._effects)
         if read != self._read:
@@ -179,7 +179,7 @@ class IncomingScreen(Floating[None]):
 
     def _judge(self, fingerprint: Fingerprint) -> IncomingVerdict | None:
         """Hold an embedder of the list against the namespace that is looked at."""
-        return self._session.judge(self._subject.node, fingerprint) if self._subject is not None else None
+        return self._session.judging.judge(self._subject.node, fingerprint) if self._subject is not None else None
 
     # --- showing -----------------------------------------------------------------------------------------------
 
@@ -212,8 +212,8 @@ class IncomingScreen(Floating[None]):
             )
         )
         node = subject.node if subject is not None else self._node
-        header = header_at(session.opened, node, session.incoming, signs)
-        if session.incoming is None and self._typed.text.strip():
+        header = header_at(session.opened, node, session.judging.incoming, signs)
+        if session.judging.incoming is None and self._typed.text.strip():
             header = Header(header.path, self._typed.text.strip(), signs.reading)
         self.query_one(HeaderBar).show(header)
         self.query_one(FooterBar).show(list(INCOMING_ACTIONS))
@@ -352,8 +352,8 @@ class IncomingScreen(Floating[None]):
 
     def action_leave(self) -> None:
         """Put back what was incoming before."""
-        if self._session.incoming != self._before:
-            self._session.set_incoming(self._before)
+        if self._session.judging.incoming != self._before:
+            self._session.judging.set_incoming(self._before)
         self.dismiss(None)
 
     def action_open_another(self) -> None:
