@@ -6,8 +6,10 @@ import gzip
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -17,9 +19,13 @@ from backports import zstd
 import workbench
 from tests.recordings.hostile import bomb, lines, records
 from tests.shared_files import SAMPLES, needs_samples
+from workbench.checkup.recording_check import report_on
+from workbench.index.job import Cancelled, Job
 from workbench.recordings.document import FileDocument
-from workbench.recordings.model import RecordingError, Span, Unreadable
+from workbench.recordings.far_index import FarIndex
+from workbench.recordings.model import Note, RecordingError, Span, Unreadable
 from workbench.recordings.opening import Recording, first_look, open_recording
+from workbench.recordings.spans import Found
 from workbench.sources import show_recording
 
 HOSTILE = SAMPLES / "recordings" / "hostile"
@@ -302,3 +308,74 @@ def test_ten_thousand_levels_are_shown_as_they_are(tmp_path: Path) -> None:
     report = show_recording(written(tmp_path, b'{"a":[' * 10_000 + b'{"embedding":[3,4]}' + b"]}" * 10_000))
     assert not report.damaged
     assert report.vectors.count == 1
+
+
+# Watched from outside
+
+
+def test_a_reading_says_how_far_it_came_and_a_look_says_that_it_is_one(tmp_path: Path) -> None:
+    path = big(tmp_path)
+    heard: list[tuple[int, int]] = []
+    job = Job(lambda done, total: heard.append((done, total)))
+    with first_look(path, watch=job) as seen:
+        report = report_on(seen, (), job)
+        assert seen.limited
+        assert report.vectors.bytes_after is None
+    heard.clear()
+    with open_recording(path, watch=job) as recording:
+        report_on(recording, (), job)
+    assert [done for done, _total in heard] == sorted(done for done, _total in heard)
+    size = path.stat().st_size
+    assert len(heard) > 30
+    assert {total for _done, total in heard} == {2 * size}
+    assert heard[-1][0] == 2 * size
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "gzip"])
+def test_an_opening_that_is_given_up_ends_at_once_and_leaves_nothing_open(tmp_path: Path, form: str) -> None:
+    path = big(tmp_path)
+    if form == "jsonl":
+        path = written(tmp_path, path.read_bytes()[24:-14].replace(b"},{", b"}\n{"), "rec.jsonl")
+    if form == "gzip":
+        path = written(tmp_path, gzip.compress(path.read_bytes(), 1), "rec.gz")
+    before = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
+    given_up = Job()
+    given_up.cancel()
+    with pytest.raises(Cancelled):
+        open_recording(path, watch=given_up)
+
+    def tired(done: int, _total: int) -> None:
+        if done > 2 << 20:
+            later.cancel()
+
+    later = Job(tired)
+    with pytest.raises(Cancelled):
+        open_recording(path, watch=later)
+    assert (len(os.listdir("/proc/self/fd")) if before else 0) == before
+
+
+def test_giving_up_does_not_wait_for_the_other_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other process is stopped in the middle of its work, as if that took for ever."""
+    path = big(tmp_path)
+    job = Job()
+    asked = threading.Event()
+    ask = FarIndex.roots
+
+    def stopped(far: FarIndex, span: Span, notes: list[Note]) -> list[Found]:
+        os.kill(far.start().pid, signal.SIGSTOP)
+        asked.set()
+        return ask(far, span, notes)
+
+    monkeypatch.setattr(FarIndex, "roots", stopped)
+
+    def give_up() -> None:
+        asked.wait()
+        job.cancel()
+
+    canceller = threading.Thread(target=give_up)
+    canceller.start()
+    begun = time.monotonic()
+    with pytest.raises(Cancelled):
+        open_recording(path, watch=job)
+    canceller.join()
+    assert time.monotonic() - begun < 5

@@ -16,6 +16,7 @@ from workbench.recordings.model import Note, RecordingError, Unreadable
 from workbench.recordings.readers.vcr import VcrReader, interactions_of
 from workbench.recordings.slim import Options, slimmed
 from workbench.recordings.summarize import summarize_to
+from workbench.recordings.watch import READINGS
 
 _MOST_AT_ONCE = 64 << 20
 _DEEPEST = 32  # a damaged value is read again by each that it stands in
@@ -78,16 +79,19 @@ def _once(notes: Sequence[Note]) -> tuple[Note, ...]:
 def vector_totals(recording: Recording, job: Job | None = None) -> tuple[VectorTotals, tuple[Note, ...]]:
     """Count the vectors of a recording, and say what was odd on the way. Nothing is written.
 
-    Of a cassette in YAML the vectors are those in its bodies; no slim copy of it can be written.
+    Of a cassette in YAML the vectors are those in its bodies; no slim copy of it can be written. Of a recording of
+    which only the beginning was read, those in the beginning are counted.
     """
     if recording.document.form == "text":
         if recording.format == VcrReader.format:
             return _of_cassette(recording, job), ()
         return VectorTotals(0, 0, recording.file_size, None), ()
+    if recording.limited:
+        return _of_what_is_left(recording, job), ()
 
-    def progress(_done: int, _total: int) -> None:
-        if job is not None:
-            job.checkpoint()
+    def progress(done: int, total: int) -> None:
+        if job is not None:  # the way to here was the first of the readings
+            job.progress((READINGS - 1) * total + done, READINGS * total)
 
     try:
         with open(os.devnull, "wb") as nowhere:

@@ -103,15 +103,13 @@ class FileDocument:
         watch: hears of what is read, and ends it.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, limit: int | None = None, watch: Watch | None = None
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, limit: int | None = None, watch: Watch | None = None) -> None:
         """Open a file, or only the first ``limit`` bytes of its text.
 
         Raises RecordingError, and whatever the watch raises when its caller gave up.
         """
         self.watch = watch
-        self._told = 0
+        self._told = self._at = 0
         self._file = TextFile(path, limit=limit, checkpoint=None if watch is None else watch.checkpoint)
         self.name = self._file.name
         self.file_size = self._file.file_size
@@ -155,8 +153,14 @@ class FileDocument:
         self._tell(span.start)
         return self._file.read(span)
 
+    @property
+    def bytes_read(self) -> int:
+        """How far into the text reading came last."""
+        return self._at - self.span.start
+
     def _tell(self, at: int) -> None:
         """Let the watch know how far reading came, or that it still goes on."""
+        self._at = at
         if self.watch is None:
             return
         if at - self._told < _TELL_EVERY:

@@ -58,6 +58,7 @@ class FarIndex:
         self._descriptor = descriptor
         self._end = end
         self._process: subprocess.Popen[bytes] | None = None
+        self._interrupted = False
         self._one_at_a_time = threading.Lock()
 
     def roots(self, span: Span, notes: list[Note]) -> list[Found]:
@@ -91,15 +92,18 @@ class FarIndex:
 
     def interrupt(self) -> None:
         """End the other process, from any thread: whoever waits for its answer is told that it is gone."""
+        self._interrupted = True
         process = self._process
         if process is not None:
             process.kill()
 
     def _ask(self, request: Request) -> tuple[Answer, array[int]]:
         with self._one_at_a_time:
-            process = self._process or self._start()
+            process = self.start()
             assert process.stdin is not None
             assert process.stdout is not None
+            if self._interrupted:
+                raise Gone
             try:
                 process.stdin.write(msgspec.json.encode(request) + b"\n")
                 process.stdin.flush()
@@ -116,7 +120,10 @@ class FarIndex:
                 raise Gone from None
             return answer, offsets
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start the other process, once."""
+        if self._process is not None:
+            return self._process
         self._process = subprocess.Popen(
             [sys.executable, "-m", _MODULE, str(self._descriptor), str(self._end)],
             stdin=subprocess.PIPE,

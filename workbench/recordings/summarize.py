@@ -121,7 +121,9 @@ def _write(
         file.write(text)
         after += len(text)
         if on_progress is not None:
-            on_progress(after, document.size)
+            on_progress(document.bytes_read, document.size)
+    if on_progress is not None:
+        on_progress(document.size, document.size)
     notes = [*document.notes, *notes, *_odd_notes(totals)]
     return Summary(
         document.name,
