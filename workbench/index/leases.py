@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 
 from workbench.index import private_folder, refusals, sniffing
-from workbench.index.model import Problem, SourceError
+from workbench.index.model import SourceError
 from workbench.index.schema import ROW_GROUP_SIZE
 from workbench.index.sniffing import Located
 
@@ -27,9 +28,13 @@ IDLE_SECONDS = 2.0
 YIELD_SECONDS = 2.0
 """How long opening for writing waits for this process's own running queries."""
 
+LENT_SECONDS = 10.0
+"""How long a query waits while this process copies rows from or into the file."""
+
 WAL = ".wal"
 _LOGS = (WAL, ".wal.checkpoint", ".wal.recovery")
 _TICK_SECONDS = 0.25
+_STORAGE_VERSION = re.compile(r"v\d+\.\d+\.\d+|latest")
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -65,6 +70,25 @@ def log_path(real: str, suffix: str) -> str:
     return stem + suffix + mark + rest
 
 
+def config(megabytes: int, spill: str) -> dict[str, str | bool | int | float | list[str]]:
+    """Give the settings of every connection of this program."""
+    return {**_CONFIG, "memory_limit": f"{megabytes}MB", "temp_directory": spill}
+
+
+def seal(connection: duckdb.DuckDBPyConnection, reals: Sequence[str]) -> None:
+    """Let a connection reach these files and their logs, and nothing else, for as long as it lives."""
+    connection.execute(f"SET allowed_paths = [{', '.join(_allowed(real) for real in reals)}]")
+    for setting in _SEAL:
+        connection.execute(setting)
+
+
+def checked_version(storage_version: str) -> str:
+    """Give a storage version that may stand in a statement; raises ValueError for anything else."""
+    if not _STORAGE_VERSION.fullmatch(storage_version):
+        raise ValueError(f"{storage_version!r} is no storage version such as 'v1.2.0'")
+    return storage_version
+
+
 def _allowed(real: str) -> str:
     """Return as SQL literals what DuckDB needs of a file; settings take no bound values."""
     paths = (real, *(log_path(real, suffix) for suffix in _LOGS))
@@ -79,6 +103,7 @@ class Lease:
         self.handles = 0
         self.writers = 0
         self._users = 0
+        self._lent = False
         self._lock = threading.Condition(threading.RLock())
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._writable = False
@@ -88,7 +113,7 @@ class Lease:
     @property
     def attached(self) -> bool:
         """Whether this process holds the file at this moment."""
-        return self._connection is not None
+        return self._connection is not None or self._lent
 
     @property
     def writable(self) -> bool:
@@ -103,6 +128,7 @@ class Lease:
     def enter(self, located: Located) -> duckdb.DuckDBPyConnection:
         """Take the lease, attaching the file when it was given back; every call is paired with ``leave``."""
         with self._lock:
+            self._wait_until_back(located)
             if self._connection is None:
                 self._attach(located, writable=False)
             assert self._connection is not None
@@ -127,6 +153,7 @@ class Lease:
         Raises SourceError locked when another program holds the file, or this one reads it just now.
         """
         with self._lock:
+            self._wait_until_back(located)
             if not self._writable:
                 if not self._lock.wait_for(lambda: not self._users or self._writable, YIELD_SECONDS):
                     raise refusals.busy_here(located.shown, "being read")
@@ -141,6 +168,33 @@ class Lease:
             self.writers -= 1
             if not self.writers and not self._users:
                 self.release()
+
+    @contextmanager
+    def lent(self, located: Located) -> Iterator[None]:
+        """Leave the file to a connection of several files (workspace.py) for the length of the block.
+
+        Idle readers of this process give way, and wait for it when they need it again. Raises SourceError locked when
+        this process reads or writes the file just now.
+        """
+        with self._lock:
+            if not self._lock.wait_for(lambda: not (self._users or self.writers or self._lent), YIELD_SECONDS):
+                raise refusals.busy_here(located.shown, "being read")
+            self.release()
+            if sniffing.identify(located, sniffing.read_head(located)) != "duckdb":
+                raise refusals.no_duckdb(located.shown)
+            if sniffing.descriptors_here(located.key):
+                raise refusals.busy_here(located.shown, "already open")
+            self._lent = True
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._lent = False
+                self._lock.notify_all()
+
+    def _wait_until_back(self, located: Located) -> None:
+        if self._lent and not self._lock.wait_for(lambda: not self._lent, LENT_SECONDS):
+            raise refusals.busy_here(located.shown, "being copied for a re-index")
 
     def release(self) -> None:
         """Close the attachment, if any, so that other programs can write."""
@@ -175,12 +229,7 @@ class Lease:
     def _attach(self, located: Located, *, writable: bool) -> None:
         container = self.container(located)
         if container != "duckdb":
-            raise SourceError(
-                Problem.NOT_AN_INDEX,
-                f"{located.shown} is a SQLite file, not a DuckDB file; read it with open_source, or open it again when "
-                "it was another file before",
-                container=container,
-            )
+            raise refusals.no_duckdb(located.shown, container)
         if sniffing.descriptors_here(located.key):
             raise refusals.busy_here(located.shown, "already open")
         spill = private_folder.reserve(private_folder.SPILL)
@@ -198,12 +247,9 @@ class Lease:
 
     def _connected(self, located: Located, writable: bool, spill: Path, megabytes: int) -> duckdb.DuckDBPyConnection:
         """Open a sealed connection in memory and attach the file to it; on any failure nothing stays open."""
-        config = {**_CONFIG, "memory_limit": f"{megabytes}MB", "temp_directory": str(spill)}
-        connection = duckdb.connect(":memory:", config=config)
+        connection = duckdb.connect(":memory:", config=config(megabytes, str(spill)))
         try:
-            connection.execute(f"SET allowed_paths = [{_allowed(located.real)}]")
-            for setting in _SEAL:
-                connection.execute(setting)
+            seal(connection, [located.real])
             access = f", ROW_GROUP_SIZE {ROW_GROUP_SIZE}" if writable else ", READ_ONLY"
             connection.execute(f"ATTACH ? AS ix (TYPE duckdb{access})", [located.real])
             found = os.stat(located.real)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import secrets
 from pathlib import Path
 from typing import BinaryIO
@@ -18,8 +17,6 @@ from workbench.index.refusals import no_private_folder, translate
 from workbench.index.sqlite_file import SqliteFile
 
 __all__ = ["Attachment", "SqliteFile", "attach", "create", "open_sqlite", "sniff", "translate"]
-
-_STORAGE_VERSION = re.compile(r"v\d+\.\d+\.\d+|latest")
 
 
 def sniff(path: str | os.PathLike[str]) -> Sniffed:
@@ -51,8 +48,7 @@ def create(path: str | os.PathLike[str], *, storage_version: str) -> None:
     Raises FileExistsError when something is there, or when a ``.wal`` of an earlier file would be replayed into it;
     SourceError when the path is a URL or empty, or the folder is missing or may not be written.
     """
-    if not _STORAGE_VERSION.fullmatch(storage_version):
-        raise ValueError(f"{storage_version!r} is no storage version such as 'v1.2.0'")
+    leases.checked_version(storage_version)
     shown = os.fsdecode(os.fspath(path))
     sniffing.check_name(shown, shown)
     target = os.path.abspath(shown)

@@ -78,6 +78,16 @@ def busy_here(path: str, why: str) -> SourceError:
     )
 
 
+def no_duckdb(path: str, container: str | None = "sqlite") -> SourceError:
+    """Refuse a file that is now another kind of file than it was taken for."""
+    return SourceError(
+        Problem.NOT_AN_INDEX,
+        f"{path} is a SQLite file, not a DuckDB file; read it with open_source, or open it again when "
+        "it was another file before",
+        container=container,
+    )
+
+
 def too_new(path: str, version: int, newest: int) -> SourceError:
     """Refuse a storage version that the library cannot read."""
     return SourceError(
