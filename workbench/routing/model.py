@@ -133,7 +133,18 @@ class LoggedStart(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     at_ms: float | None = None
 
 
-Record = Attempt | LoggedConfig | LoggedNamespace | LoggedTransition | LoggedReset | LoggedStart
+class LoggedWrite(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Where the vectors of an earlier call went, said by whoever stored them once they were there."""
+
+    line: int
+    instance: str | None = None
+    at_ms: float | None = None
+    call_id: str | None = None
+    namespace: str
+    keys: tuple[str, ...] = ()
+
+
+Record = Attempt | LoggedConfig | LoggedNamespace | LoggedTransition | LoggedReset | LoggedStart | LoggedWrite
 
 
 class LogProblem(msgspec.Struct, frozen=True, gc=False):
