@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,18 @@ class SampleChunk:
     @property
     def digest(self) -> str:
         """The SHA-256 of the text, by which its vectors are kept."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return digest(self.text)
+
+
+def digest(text: str) -> str:
+    """Give the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_questions(embedder: str) -> list[str]:
+    """Read the questions of the recorded runs that an embedder (``minilm``, ``wordllama``) made vectors of."""
+    questions: dict[str, list[str]] = json.loads((TEXTS / "questions.json").read_text(encoding="utf-8"))
+    return questions[embedder]
 
 
 def read_chunks(name: str) -> list[SampleChunk]:

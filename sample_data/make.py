@@ -15,6 +15,8 @@ Checked with ``workbench check sample_data --incoming wordllama@256``, every fin
     keeper.duckdb / recipes    zero-vectors, non-finite-vectors, duplicate-ids
     langchain.duckdb           fingerprint-unknown                 this layout names no model
     cut_short.duckdb           unreadable-source                   the first part of a copy that was never finished
+
+and those about a recording in ``recordings/``; ``runs.py`` says where.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ import duckdb
 import numpy as np
 from chunks import SampleChunk, read_chunks
 from layout import HERE, MINILM, VECTORS, WORDLLAMA
+from runs import make_recordings
 
 from workbench import Entry, VectorStore
 
@@ -57,6 +60,7 @@ def main() -> None:
     make_keeper(folder / "keeper.duckdb", minilm, wordllama)
     make_langchain(folder / "langchain.duckdb", wordllama)
     make_cut_short(folder / "cut_short.duckdb", folder / "keeper.duckdb")
+    make_recordings(folder / "recordings", minilm, wordllama)
 
 
 def read_vectors() -> tuple[Vectors, Vectors]:

@@ -128,9 +128,10 @@ def test_the_readme_example_runs_twice_in_one_folder(tmp_path: Path) -> None:
     assert "index.duckdb" in missing.stdout
 
 
-def test_what_the_readme_calls_a_verdict_is_what_the_program_says() -> None:
+@pytest.mark.parametrize("command", ["check", "show"])
+def test_what_the_readme_calls_a_verdict_is_what_the_program_says(command: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.search(r"^\$ workbench (check sample_data/.*)\n((?:.*\n)*?)```", readme, flags=re.MULTILINE)
+    shown = re.search(rf"^\$ workbench ({command} sample_data/.*)\n((?:.*\n)*?)```", readme, flags=re.MULTILINE)
     assert shown is not None
     ended = subprocess.run(
         [sys.executable, "-m", "workbench", *shown[1].split()],

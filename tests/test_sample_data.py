@@ -30,6 +30,15 @@ FINDINGS = {
     ("langchain.duckdb", "embeddings"): {"fingerprint-unknown"},
     ("cut_short.duckdb", None): {"unreadable-source"},
 }
+# What is found in the recordings when they are held against the indexes beside them.
+RECORDED = {
+    "cut_to_fit.jsonl": {"wrong-space-retrieval", "vectors-not-summarised"},
+    "index_again.json": {"clipped-chunks"},
+    "long_evening.json": {"incomplete-recording", "vectors-not-summarised"},
+    "other_embedder.json": {"embedder-mismatch", "incomplete-recording"},
+    "spare_float.json": {"retrieved-clipped"},
+    "spring_tide.json": set[str](),
+}
 # Longer than the ceiling in UTF-16 code units; the signals are so only because of their pictures.
 CLIPPED = {
     "building.md#5",
@@ -102,12 +111,10 @@ def _content(path: Path) -> dict[str, tuple[list[tuple[str, str]], list[str]]]:
 def test_every_finding_code_about_an_index_occurs_exactly_once(report: dict[str, Any]) -> None:
     from workbench.checkup.findings import RECORDING_CODES, Code
 
-    found = [finding["code"] for source in report["sources"] for finding in source["findings"]]
+    indexes = [source for source in report["sources"] if source["container"] != "recording"]
+    found = [finding["code"] for source in indexes for finding in source["findings"]]
     found += [
-        finding["code"]
-        for source in report["sources"]
-        for namespace in source["namespaces"]
-        for finding in namespace["findings"]
+        finding["code"] for source in indexes for namespace in source["namespaces"] for finding in namespace["findings"]
     ]
     assert Counter(found) == dict.fromkeys((code.value for code in Code if code not in RECORDING_CODES), 1)
 
@@ -116,12 +123,61 @@ def test_every_finding_stands_where_it_was_planted(report: dict[str, Any]) -> No
     found: dict[tuple[str, str | None], set[str]] = {}
     for source in report["sources"]:
         name = Path(source["path"]).name
+        if source["container"] == "recording":
+            continue
         if source["findings"]:
             found[name, None] = {finding["code"] for finding in source["findings"]}
         for namespace in source["namespaces"]:
             if namespace["findings"]:
                 found[name, namespace["name"]] = {finding["code"] for finding in namespace["findings"]}
     assert found == FINDINGS
+
+
+def test_every_finding_code_about_a_recording_occurs_where_it_was_planted(report: dict[str, Any]) -> None:
+    from workbench.checkup.findings import RECORDING_CODES, Code
+
+    found = {
+        Path(source["path"]).name: {finding["code"] for finding in source["findings"]}
+        for source in report["sources"]
+        if source["container"] == "recording"
+    }
+    assert found == RECORDED
+    about_recordings = {*RECORDING_CODES, Code.CLIPPED_CHUNKS, Code.EMBEDDER_MISMATCH}
+    assert set.union(*found.values()) == {code.value for code in about_recordings}
+
+
+def test_the_recorded_answer_was_lost_because_the_end_of_its_chunk_was_never_read() -> None:
+    recording = SAMPLE / "recordings" / "spare_float.json"
+    shown = _shown(recording)
+    (retrieval,) = shown["retrievals"]
+    assert retrieval["fingerprint"] == "onnx:all-MiniLM-L6-v2:int8@384"
+    (gauge,) = (each for each in retrieval["candidates"] if each["id"] == "building.md#5")
+    assert (gauge["admitted"], gauge["reason"]) == (False, "over-max-entries")
+    assert gauge["chunk"]["namespace"] == "handbook"
+    assert gauge["chunk"]["lost"] > 0
+    assert "ginger beer bottle" not in recording.read_text(encoding="utf-8")
+
+
+def test_each_retrieved_id_of_the_recordings_is_a_chunk_of_the_sample_index() -> None:
+    for name in ("cut_to_fit.jsonl", "long_evening.json", "spare_float.json", "spring_tide.json"):
+        (retrieval,) = _shown(SAMPLE / "recordings" / name)["retrievals"]
+        assert retrieval["query"], name
+        assert all(candidate["chunk"] is not None for candidate in retrieval["candidates"]), name
+
+
+def _shown(recording: Path) -> dict[str, Any]:
+    """Run `workbench show` on a recording beside the sample index."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "workbench", "show", str(recording), "--index", str(SAMPLE / "index.duckdb"), "--json"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert ended.returncode in (0, 1), ended.stderr
+    document: dict[str, Any] = json.loads(ended.stdout)
+    return document
 
 
 def test_the_clipped_chunks_are_those_of_the_handbook_that_are_too_long_for_its_model(report: dict[str, Any]) -> None:
@@ -153,6 +209,10 @@ def test_the_script_makes_the_committed_files_again_row_by_row(tmp_path: Path) -
     for name in DATABASES:
         committed = Path(shutil.copy(SAMPLE / name, tmp_path / f"committed-{name}"))
         assert _content(tmp_path / name) == _content(committed), name
+    assert (tmp_path / "recordings").is_dir()
+    for recording in sorted((SAMPLE / "recordings").iterdir()):
+        made = tmp_path / "recordings" / recording.name
+        assert made.read_bytes() == recording.read_bytes(), recording.name
     assert (tmp_path / "cut_short.duckdb").stat().st_size == (SAMPLE / "cut_short.duckdb").stat().st_size
 
 

@@ -232,8 +232,9 @@ def test_the_demo_copies_the_samples_and_never_overwrites(tmp_path: Path) -> Non
     ran = workbench(tmp_path, "demo", "here")
     assert (ran.code, ran.err) == (0, "")
     assert "workbench check here" in ran.out
-    copied = {path.name: path.read_bytes() for path in (tmp_path / "here").iterdir()}
-    assert "index.duckdb" in copied
+    copied = {path.relative_to(tmp_path / "here").as_posix() for path in (tmp_path / "here").rglob("*")}
+    assert {"index.duckdb", "recordings/spare_float.json", "recordings/cut_to_fit.jsonl"} <= copied
+    assert not any(path.endswith((".py", ".md")) for path in copied)
     (tmp_path / "here" / "index.duckdb").write_text("mine")
     again = workbench(tmp_path, "demo", "here")
     assert again.code == 2

@@ -1,4 +1,4 @@
-"""`workbench demo`: the sample indexes, copied to a folder of the user's and opened."""
+"""`workbench demo`: the sample indexes and recordings, copied to a folder of the user's and opened."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.cli.open import run_workbench
 from workbench.cli.output import Sign, is_terminal, stdout
 
 _DEFAULT = "workbench-demo"
-_SUFFIXES = frozenset((".duckdb", ".db", ".sqlite"))
+_SAMPLES = ("*.duckdb", "recordings/*.json", "recordings/*.jsonl")
 
 
 def sample_folder() -> Path:
@@ -42,24 +42,25 @@ def copy_samples(target: Path) -> tuple[Path, ...]:
 
     Raises click.UsageError when one of the names is taken or the folder cannot be written.
     """
-    samples = sorted(path for path in sample_folder().iterdir() if path.is_file() and path.suffix in _SUFFIXES)
+    folder = sample_folder()
+    samples = sorted(path.relative_to(folder) for pattern in _SAMPLES for path in folder.glob(pattern))
     if target.exists() and not target.is_dir():
         raise click.UsageError(f"{target} is no folder; name another one: workbench demo DIR")
-    taken = [path.name for path in samples if os.path.lexists(target / path.name)]
+    taken = [path for path in samples if os.path.lexists(target / path)]
     if taken:
         raise click.UsageError(
             f"{target} already holds {taken[0]}, and nothing is overwritten; open it with: workbench open {target}, "
             "or name another folder: workbench demo DIR"
         )
     try:
-        target.mkdir(parents=True, exist_ok=True)
-        copied = tuple(_copy(path, target / path.name) for path in samples)
+        copied = tuple(_copy(folder / path, target / path) for path in samples)
     except OSError as error:
         raise click.UsageError(f"{target} cannot be written: {error.strerror or error}") from None
     return copied
 
 
 def _copy(source: Path, target: Path) -> Path:
+    target.parent.mkdir(parents=True, exist_ok=True)
     with source.open("rb") as original, target.open("xb") as copy:
         shutil.copyfileobj(original, copy)
     return target
@@ -68,7 +69,7 @@ def _copy(source: Path, target: Path) -> Path:
 @click.command("demo")
 @click.argument("folder", metavar="[DIR]", default=_DEFAULT)
 def command(folder: str) -> int:
-    """Write the sample indexes to DIR (workbench-demo when not given) and open them, where there is a terminal."""
+    """Write sample indexes and recordings to DIR (else workbench-demo), and open them where there is a terminal."""
     copied = copy_samples(Path(folder))
     out = stdout()
     out.verdict(Sign.OK, f"{len(copied)} sample files are in {folder}", indent=0)
