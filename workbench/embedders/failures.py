@@ -36,7 +36,12 @@ class InputTooLong(EmbedderError):
     """
 
     def __init__(
-        self, message: str, *, limit_tokens: int | None = None, given_tokens: int | None = None, index: int | None = None
+        self,
+        message: str,
+        *,
+        limit_tokens: int | None = None,
+        given_tokens: int | None = None,
+        index: int | None = None,
     ) -> None:
         super().__init__(message)
         self.limit_tokens = limit_tokens
@@ -138,8 +143,8 @@ class UnusableVectors(EmbedderError):
 
     Attributes:
         bad: these, by the index of their text in the call.
-        vectors: one for each text of the call, None where it is bad; the others are good. Empty when the lengths are
-            wrong: then none of the answer can be trusted.
+        vectors: one for each text of the call, None where it is bad or was not asked for yet; the others are good.
+            Empty when lengths are wrong: then none of the answer can be trusted.
         expected_dims: the length that was expected; None while it is unknown.
     """
 
