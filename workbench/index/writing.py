@@ -123,8 +123,7 @@ def create_namespace(
     cursor: duckdb.DuckDBPyConnection, namespace: str, max_input_chars: int | None, now_ms: int
 ) -> Target:
     """Make a namespace with its first generation and table, in the transaction of the caller."""
-    generation = _free_generation(cursor)
-    table = chunk_table(generation)
+    generation, table = free_generation(cursor)
     create_chunks(cursor, table)
     cursor.execute(
         f"INSERT INTO {qualified(SCHEMA, GENERATIONS)} (generation, namespace, table_name, max_input_chars,"
@@ -138,8 +137,8 @@ def create_namespace(
     return Target(namespace, generation, table, stored=None, record=None, column=False)
 
 
-def _free_generation(cursor: duckdb.DuckDBPyConnection) -> int:
-    """Give the next number whose table name is free too."""
+def free_generation(cursor: duckdb.DuckDBPyConnection) -> tuple[int, str]:
+    """Give the next number whose table name is free too, and that name."""
     row = first_row(cursor, f"SELECT coalesce(max(generation), 0) FROM {qualified(SCHEMA, GENERATIONS)}")
     generation = int(row[0]) if row else 0
     taken = {
@@ -152,7 +151,7 @@ def _free_generation(cursor: duckdb.DuckDBPyConnection) -> int:
     }
     while chunk_table(generation := generation + 1) in taken:
         pass
-    return generation
+    return generation, chunk_table(generation)
 
 
 class BatchWriter:

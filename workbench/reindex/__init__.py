@@ -1,0 +1,1 @@
+"""Building a namespace again with one embedder: planned, priced, resumable, verified, swapped at once, reversible."""

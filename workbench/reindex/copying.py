@@ -1,0 +1,186 @@
+"""Bringing the rows of the living namespace into the sibling, and finding what changed there since.
+
+Rows are copied once and the source is let go, so that others read and write it throughout. Every later look compares
+key and digest of all columns but the vector; a changed row is planned anew, one that is gone is dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.core.text import utf16_length
+from workbench.index.adapters.native import native_mappings
+from workbench.index.schema import CHUNK_COLUMNS, first_row
+from workbench.index.sql import qualified, quoted
+from workbench.index.workspace import Access, Member, together
+from workbench.index.writing import transaction
+from workbench.reindex.model import Fate, ReindexError
+from workbench.reindex.sibling import KEYS, QUARANTINED, ROWS, VECTORS, Sibling, table
+from workbench.reindex.splitting import Piece, split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import duckdb
+
+    from workbench.index.job import Job
+    from workbench.index.mapping import TableMapping
+
+SIB = "sib"
+_DIGESTED = tuple(name for name in CHUNK_COLUMNS if name not in ("seq", "id", "read_chars", "embedder_fp"))
+_PAGE = 512
+_INCOMING = "workbench_pieces"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Rows of the living namespace that the sibling does not have as they are, and rows it has that are gone there."""
+
+    changed: int
+    gone: int
+
+    @property
+    def none(self) -> bool:
+        """Whether the sibling stands for the living namespace as it is now."""
+        return not self.changed and not self.gone
+
+
+def find(cursor: duckdb.DuckDBPyConnection, namespace: str) -> TableMapping:
+    """Find the living namespace in the attached index; raises ReindexError when it is not there."""
+    found = next(iter(native_mappings(cursor, namespace)), None)
+    if found is None:
+        raise ReindexError(f"there is no namespace '{namespace}' in this index any more; nothing was changed")
+    return found
+
+
+def bring(index: str, sibling: str, namespace: str, now_ms: int, job: Job | None = None) -> Difference:
+    """Copy what is new or changed into the sibling and drop what is gone, in one transaction; says how much that was.
+
+    Neither file may be open in this process. Raises SourceError when another program writes the index.
+    """
+    with (
+        together(Member("ix", index), Member(SIB, sibling, Access.WRITE)) as workspace,
+        workspace.cursor(job) as cursor,
+        transaction(cursor),
+    ):
+        mapping = find(cursor, namespace)
+        found = difference(cursor, mapping)
+        if not found.none:
+            _apply(cursor, mapping)
+    return found
+
+
+def difference(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping) -> Difference:
+    """Compare the living namespace (``ix``) with what the sibling (``sib``) took from it."""
+    living = qualified(mapping.schema, mapping.table)
+    row = first_row(
+        cursor,
+        f"SELECT (SELECT count(*) FROM (SELECT id, {digest()} AS digest FROM {living}) l"
+        f" ANTI JOIN {table(KEYS, SIB)} k ON k.id = l.id AND k.digest = l.digest),"
+        f" (SELECT count(*) FROM {table(KEYS, SIB)} k ANTI JOIN {living} l ON l.id = k.id)",
+    )
+    assert row is not None
+    return Difference(int(row[0]), int(row[1]))
+
+
+def digest() -> str:
+    """Write the SQL expression that tells one state of a row from another: all columns but the vector."""
+    parts = ", ".join(f"coalesce(md5({quoted(name)}::VARCHAR), '-')" for name in _DIGESTED)
+    return f"md5(concat({parts}))"
+
+
+def _apply(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping) -> None:
+    living = qualified(mapping.schema, mapping.table)
+    keys, rows = table(KEYS, SIB), table(ROWS, SIB)
+    cursor.execute(
+        f"CREATE TEMP TABLE stale AS SELECT k.id FROM {keys} k"
+        f" ANTI JOIN (SELECT id, {digest()} AS digest FROM {living}) l ON l.id = k.id AND l.digest = k.digest"
+    )
+    cursor.execute(
+        f"CREATE TEMP TABLE stale_seqs AS SELECT r.seq FROM {rows} r"
+        " WHERE coalesce(r.parent_id, r.id) IN (SELECT id FROM stale) OR r.id IN (SELECT id FROM stale)"
+    )
+    for name in (VECTORS, QUARANTINED, ROWS):
+        cursor.execute(f"DELETE FROM {table(name, SIB)} WHERE seq IN (SELECT seq FROM stale_seqs)")
+    cursor.execute(f"DELETE FROM {keys} WHERE id IN (SELECT id FROM stale)")
+    for name in ("stale", "stale_seqs"):
+        cursor.execute(f"DROP TABLE {name}")
+    top = first_row(cursor, f"SELECT coalesce(max(seq), -1) FROM {rows}")
+    first = int(top[0]) + 1 if top else 0
+    columns = ", ".join(quoted(name) for name in CHUNK_COLUMNS if name != "seq")
+    cursor.execute(
+        f"INSERT INTO {rows} (seq, {columns}) SELECT ? + row_number() OVER (ORDER BY l.seq) - 1, {columns}"
+        f" FROM {living} l ANTI JOIN {keys} k ON k.id = l.id",
+        [first],
+    )
+    cursor.execute(
+        f"INSERT INTO {keys} SELECT id, seq, {digest()},"
+        f" CASE WHEN text IS NULL THEN '{Fate.IMPOSSIBLE}' WHEN text = '' THEN '{Fate.SKIP}' ELSE '{Fate.EMBED}' END"
+        f" FROM {rows} WHERE seq >= ?",
+        [first],
+    )
+
+
+def resplit(sibling: Sibling, most: int, fits: Callable[[str], bool] | None = None) -> int:
+    """Cut the rows that are longer than ``most`` code units into pieces; says how many were cut.
+
+    A piece is ``<id>#1…n`` with its parent's id and place; the parent's row gives way to its pieces. Done again after
+    every look at the source, since only rows without a fate of their own are cut.
+    """
+    cut = 0
+    while batch := _too_long(sibling, most):
+        pieces = [(row, split(row[1], most, fits)) for row in batch]
+        with sibling.cursor() as cursor, transaction(cursor):
+            for (seq, text, id), parts in pieces:
+                _replace(cursor, seq, id, text, parts)
+        cut += len(batch)
+    return cut
+
+
+def _too_long(sibling: Sibling, most: int) -> list[tuple[int, str, str]]:
+    with sibling.cursor() as cursor:
+        return cursor.execute(
+            f"SELECT r.seq, r.text, r.id FROM {table(ROWS)} r"
+            f" SEMI JOIN (SELECT id FROM {table(KEYS)} WHERE fate = ?) k USING (id)"
+            f" WHERE r.char_count > ? ORDER BY r.seq LIMIT {_PAGE}",
+            [Fate.EMBED.value, most],
+        ).fetchall()
+
+
+def _replace(cursor: duckdb.DuckDBPyConnection, seq: int, id: str, text: str, parts: tuple[Piece, ...]) -> None:
+    """Put the pieces of one row in its place; they keep everything of it but id, text and lengths."""
+    top = first_row(cursor, f"SELECT max(seq) FROM {table(ROWS)}")
+    first = int(top[0]) + 1 if top else 0
+    kept = ["extra", "metadata", "source_uri", "embedder_fp", "tier", "expires_ms", "created_ms", "updated_ms"]
+    count = len(parts)
+    frame = {
+        "seq": np.arange(first, first + count, dtype=np.int64),
+        "id": _objects(f"{id}#{number}" for number in range(1, count + 1)),
+        "text": _objects(part.text for part in parts),
+        "char_count": np.array([utf16_length(part.text) for part in parts], np.int64),
+        "byte_count": np.array([len(part.text.encode()) for part in parts], np.int64),
+        "char_start": np.array([part.start for part in parts], np.int64),
+        "char_end": np.array([part.end for part in parts], np.int64),
+    }
+    cursor.register(_INCOMING, frame)
+    own = ["seq", "id::VARCHAR", "text::VARCHAR", "char_count", "byte_count", "char_start", "char_end"]
+    names = [*(name.partition("::")[0] for name in own), "content_hash", "parent_id", *kept]
+    values = [*(f"i.{name}" for name in own), "sha256(i.text::VARCHAR)", "?", *(f"r.{name}" for name in kept)]
+    cursor.execute(
+        f"INSERT INTO {table(ROWS)} ({', '.join(names)}) SELECT {', '.join(values)}"
+        f" FROM {_INCOMING} i, (SELECT * FROM {table(ROWS)} WHERE seq = ?) r",
+        [id, seq],
+    )
+    cursor.unregister(_INCOMING)
+    cursor.execute(f"DELETE FROM {table(ROWS)} WHERE seq = ?", [seq])
+    cursor.execute(f"UPDATE {table(KEYS)} SET fate = ? WHERE id = ?", [Fate.RESPLIT.value, id])
+
+
+def _objects(values: Iterator[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    given = list(values)
+    column = np.empty(len(given), object)
+    column[:] = given
+    return column

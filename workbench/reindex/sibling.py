@@ -1,0 +1,224 @@
+"""The file beside the index in which a namespace is built again: its rows, new vectors, journal and settings.
+
+The living file is never written before the swap. What is committed here is paid for once, whatever is killed.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.fingerprint import parse_fingerprint
+from workbench.index import opening
+from workbench.index.model import SourceError
+from workbench.index.schema import CHUNK_COLUMNS, STORAGE_VERSION, first_row
+from workbench.index.sql import quoted
+from workbench.index.writing import transaction
+from workbench.reindex.model import Quarantined, ReindexError, RunState, Settings
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from workbench.index.job import Job
+
+RUN, KEYS, ROWS, VECTORS, QUARANTINED, JOURNAL = "run", "source_keys", "rows", "vectors", "quarantined", "journal"
+
+FORMAT = 1
+_MARK = ".reindex-"
+
+
+def table(name: str, alias: str = "ix") -> str:
+    """Name a table of the sibling, attached under ``alias``."""
+    return f"{quoted(alias)}.main.{quoted(name)}"
+
+
+def new_path(index: str) -> str:
+    """Name a sibling that is not there yet."""
+    return f"{index}{_MARK}{secrets.token_hex(4)}.duckdb"
+
+
+def siblings_of(index: str) -> tuple[str, ...]:
+    """Find the unfinished re-indexes beside an index, oldest first."""
+    real = os.path.realpath(index)
+    found = [path for path in glob.glob(glob.escape(real) + f"{_MARK}*.duckdb") if os.path.isfile(path)]
+    return tuple(sorted(found, key=lambda path: (os.stat(path).st_mtime_ns, path)))
+
+
+def is_sibling(path: str) -> bool:
+    """Whether a file's name says that it is an unfinished re-index."""
+    name = os.path.basename(path)
+    return _MARK in name and name.endswith(".duckdb")
+
+
+class Sibling:
+    """An open sibling file: one process at a time. A context manager."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._attachment = opening.attach(path, read_only=False)
+        try:
+            with self._attachment.cursor() as cursor:
+                said = _facts(cursor)
+        except BaseException:
+            self._attachment.close()
+            raise
+        if said.get("format") != FORMAT:
+            self._attachment.close()
+            raise ReindexError(
+                f"{path} is no re-index that this program can go on with (format {said.get('format')!r}); "
+                "use the version that began it, or remove the file: the index itself is untouched"
+            )
+        self.settings = Settings(**said["settings"])
+        self.created_ms = int(said["created_ms"])
+
+    def __enter__(self) -> Sibling:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the file up. Safe to call twice."""
+        self._attachment.close()
+
+    @contextmanager
+    def cursor(self, job: Job | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Lend a cursor on the sibling, attached as ``ix``."""
+        with self._attachment.cursor(job) as cursor:
+            yield cursor
+
+    def fact(self, key: str) -> object:
+        """Read one of the run's facts; None when it was never said."""
+        with self._attachment.cursor() as cursor:
+            return _facts(cursor).get(key)
+
+    def say(self, **facts: object) -> None:
+        """Keep facts of the run, all of them or none."""
+        with self._attachment.cursor() as cursor, transaction(cursor):
+            say(cursor, "ix", **facts)
+
+    def state(self) -> RunState:
+        """Where the run stands."""
+        return RunState(str(self.fact("state") or RunState.BUILDING))
+
+    def pending(self) -> NDArray[np.int64]:
+        """Give the ``seq`` of every row that still needs a vector, ascending."""
+        with self._attachment.cursor() as cursor:
+            found = cursor.execute(
+                f"SELECT r.seq FROM {table(ROWS)} r ANTI JOIN {table(VECTORS)} v USING (seq)"
+                f" ANTI JOIN {table(QUARANTINED)} q USING (seq)"
+                " WHERE r.text IS NOT NULL AND r.text <> '' ORDER BY r.seq"
+            ).fetchnumpy()
+        seqs: NDArray[np.int64] = found["seq"]
+        return seqs
+
+    def texts(self, first: int, last: int) -> list[tuple[int, str, str]]:
+        """Give ``(seq, id, text)`` of the rows between two ``seq``, both included, in order."""
+        with self._attachment.cursor() as cursor:
+            return cursor.execute(
+                f"SELECT seq, id, text FROM {table(ROWS)} WHERE seq BETWEEN ? AND ? ORDER BY seq", [first, last]
+            ).fetchall()
+
+    def counts(self) -> tuple[int, int, int]:
+        """Count rows that have a vector or shall have one, vectors, and quarantined rows."""
+        with self._attachment.cursor() as cursor:
+            row = first_row(
+                cursor,
+                f"SELECT (SELECT count(*) FROM {table(ROWS)} WHERE text IS NOT NULL AND text <> ''),"
+                f" (SELECT count(*) FROM {table(VECTORS)}), (SELECT count(*) FROM {table(QUARANTINED)})",
+            )
+        assert row is not None
+        return int(row[0]), int(row[1]), int(row[2])
+
+    def quarantined(self) -> tuple[Quarantined, ...]:
+        """Give the chunks that the embedder did not take."""
+        with self._attachment.cursor() as cursor:
+            rows = cursor.execute(f"SELECT id, reason FROM {table(QUARANTINED)} ORDER BY seq").fetchall()
+        return tuple(Quarantined(*row) for row in rows)
+
+    def journal_totals(self) -> tuple[int, int, int, float]:
+        """Sum the journal: requests, tokens, code units, seconds of all runs so far."""
+        with self._attachment.cursor() as cursor:
+            row = first_row(
+                cursor,
+                "SELECT coalesce(sum(requests), 0), coalesce(sum(tokens), 0), coalesce(sum(chars), 0),"
+                f" coalesce(sum(seconds), 0) FROM {table(JOURNAL)}",
+            )
+        assert row is not None
+        return int(row[0]), int(row[1]), int(row[2]), float(row[3])
+
+
+def create(path: str, settings: Settings, now_ms: int) -> Sibling:
+    """Make the sibling file with its tables; raises FileExistsError and SourceError as opening.create does."""
+    opening.create(path, storage_version=STORAGE_VERSION)
+    try:
+        with opening.attach(path, read_only=False) as attachment, attachment.cursor() as cursor, transaction(cursor):
+            _create_tables(cursor, int(parse_fingerprint(settings.fingerprint).dims))
+            say(
+                cursor,
+                "ix",
+                format=FORMAT,
+                settings=asdict(settings),
+                created_ms=now_ms,
+                state=RunState.BUILDING.value,
+            )
+    except BaseException:
+        remove(path)
+        raise
+    return Sibling(path)
+
+
+def remove(path: str) -> None:
+    """Remove a sibling and the logs beside it."""
+    for each in (path, *(path + suffix for suffix in (".wal", ".wal.checkpoint", ".wal.recovery"))):
+        try:
+            os.unlink(each)
+        except FileNotFoundError:
+            continue
+
+
+def peek(path: str) -> tuple[Settings, RunState] | None:
+    """Read what a sibling is about, read-only; None when it is none. Raises SourceError when another program has it."""
+    with opening.attach(path) as attachment, attachment.cursor() as cursor:
+        try:
+            said = _facts(cursor)
+        except SourceError:
+            raise
+        except Exception:  # whatever the driver says of a file without our tables
+            return None
+    if said.get("format") != FORMAT:
+        return None
+    return Settings(**said["settings"]), RunState(said.get("state", RunState.BUILDING.value))
+
+
+def say(cursor: duckdb.DuckDBPyConnection, alias: str, **facts: object) -> None:
+    """Write facts of the run in the transaction of the caller."""
+    for key, value in facts.items():
+        cursor.execute(f"INSERT OR REPLACE INTO {table(RUN, alias)} VALUES (?, ?)", [key, json.dumps(value)])
+
+
+def _facts(cursor: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    return {key: json.loads(value) for key, value in cursor.execute(f"SELECT key, value FROM {table(RUN)}").fetchall()}
+
+
+def _create_tables(cursor: duckdb.DuckDBPyConnection, dims: int) -> None:
+    chunk = ", ".join(
+        f"{name} {kind}{' NOT NULL' if name in ('seq', 'id') else ''}" for name, kind in CHUNK_COLUMNS.items()
+    )
+    for name, columns in {
+        RUN: "key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL",
+        KEYS: "id VARCHAR NOT NULL, seq BIGINT NOT NULL, digest VARCHAR NOT NULL, fate VARCHAR NOT NULL",
+        ROWS: chunk,
+        VECTORS: f"seq BIGINT NOT NULL, embedding FLOAT[{dims}] NOT NULL, read_chars BIGINT, kept BOOLEAN NOT NULL",
+        QUARANTINED: "seq BIGINT NOT NULL, id VARCHAR NOT NULL, reason VARCHAR NOT NULL",
+        JOURNAL: "at_ms BIGINT, texts BIGINT, chars BIGINT, tokens BIGINT, requests BIGINT, seconds DOUBLE",
+    }.items():
+        cursor.execute(f"CREATE TABLE {table(name)} ({columns})")
