@@ -5,29 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench.core.fingerprint import Fingerprint
-
-
-@dataclass(frozen=True, slots=True)
-class KnownEmbedder:
-    """What an embedder declares of itself: its fingerprint and how much it reads.
-
-    ``max_input_tokens`` is None when it reads text of any length.
-    """
-
-    name: str
-    fingerprint: Fingerprint
-    max_input_chars: int
-    max_input_tokens: int | None = None
-
-
-KNOWN_EMBEDDERS = {
-    each.name: each
-    for each in (
-        KnownEmbedder("wordllama", Fingerprint("wordllama", 256), 1_000_000),
-        KnownEmbedder("minilm", Fingerprint("onnx:all-MiniLM-L6-v2:int8", 384), 1_000, 256),
-    )
-}
-"""Embedders known without configuration; what they declare is true whether or not they are installed."""
+from workbench.embedders.known import KNOWN_EMBEDDERS as KNOWN_EMBEDDERS
+from workbench.embedders.known import KnownEmbedder as KnownEmbedder
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ class RequestSent:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCame:
-    """An answer came whole, one vector for each text. ``tokens`` is what the server counted, None when it does not say."""
+    """An answer came whole, one vector a text. ``tokens`` is what the server counted, None when it does not say."""
 
     texts: int
     tokens: int | None

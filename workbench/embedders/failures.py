@@ -21,8 +21,12 @@ class EmbedderError(Exception):
 
     finished: tuple[Vector | None, ...] = ()
 
-    def after(self, finished: Sequence[Vector | None]) -> EmbedderError:
-        """Keep what the call had answered before; gives itself."""
+    def in_call(self, asked: Sequence[int], texts: int, finished: Sequence[Vector | None] = ()) -> EmbedderError:
+        """Say of the texts of a call what is said of those of a request; gives itself.
+
+        ``asked`` are the places in the call of the texts of the request, ``texts`` is how many the call has, and
+        ``finished`` what it had answered before.
+        """
         self.finished = tuple(finished)
         return self
 
@@ -47,6 +51,11 @@ class InputTooLong(EmbedderError):
         self.limit_tokens = limit_tokens
         self.given_tokens = given_tokens
         self.index = index
+
+    def in_call(self, asked: Sequence[int], texts: int, finished: Sequence[Vector | None] = ()) -> EmbedderError:
+        """Make ``index`` that of the call."""
+        self.index = None if self.index is None else asked[self.index]
+        return super().in_call(asked, texts, finished)
 
 
 class BatchTooLarge(EmbedderError):
@@ -160,6 +169,16 @@ class UnusableVectors(EmbedderError):
         self.bad = tuple(bad)
         self.vectors = tuple(vectors)
         self.expected_dims = expected_dims
+
+    def in_call(self, asked: Sequence[int], texts: int, finished: Sequence[Vector | None] = ()) -> EmbedderError:
+        """Make ``bad`` and ``vectors`` those of the call."""
+        self.bad = tuple(BadVector(asked[each.index], each.problem, each.dims) for each in self.bad)
+        if self.vectors:
+            whole: list[Vector | None] = [*finished, *[None] * (texts - len(finished))]
+            for index, vector in zip(asked, self.vectors, strict=False):
+                whole[index] = vector
+            self.vectors = tuple(whole)
+        return super().in_call(asked, texts, finished)
 
 
 class NotInstalled(EmbedderError):

@@ -11,19 +11,12 @@ from typing import TYPE_CHECKING
 from workbench.core.text import utf16_length
 from workbench.embedders.activity import AnswerCame, BatchSplit, Observer, RequestSent, unobserved
 from workbench.embedders.batching import DEFAULT_LIMITS, BatchLimits, next_batch
-from workbench.embedders.failures import (
-    BadVector,
-    BatchTooLarge,
-    EmbedderError,
-    InputTooLong,
-    UnusableVectors,
-    Wrong,
-    WrongAnswer,
-)
+from workbench.embedders.failures import BatchTooLarge, EmbedderError, Wrong, WrongAnswer
 from workbench.embedders.protocol import PrefixPolicy, ProviderHealth, Purpose, Vector
 from workbench.embedders.retrying import Gate, RetryPolicy, Time, TryAgain, asked_wait
 from workbench.embedders.server_refusals import Reply, refusal_of
 from workbench.embedders.vectors import checked
+from workbench.embedders.well_formed import well_formed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,7 +146,7 @@ class ServedProvider(ABC):
         self._last_error = None
         asked = [index for index, text in enumerate(texts) if text]
         prefix = self.policy.before(purpose)
-        sent = [prefix + _unicode(texts[index]) for index in asked]
+        sent = [prefix + well_formed(texts[index]) for index in asked]
         vectors: list[Vector | None] = [None] * len(texts)
         done = 0
         try:
@@ -167,8 +160,7 @@ class ServedProvider(ABC):
                 done += len(batch)
         except EmbedderError as error:
             self._last_error = str(error)
-            finished = vectors[: asked[done]]
-            raise _counted_in_call(error, asked[done:], vectors).after(finished) from None
+            raise error.in_call(asked[done:], len(texts), vectors[: asked[done]]) from None
         return vectors
 
     async def healthcheck(self) -> ProviderHealth:
@@ -251,26 +243,3 @@ class ServedProvider(ABC):
     @property
     def _named(self) -> str:
         return f"'{self.model_id}' at {self._endpoint.address.host}"
-
-
-def _unicode(text: str) -> str:
-    """Give text that every server can read: halves of surrogate pairs are joined, lone ones become U+FFFD."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
-def _counted_in_call(error: EmbedderError, asked: Sequence[int], before: Sequence[Vector | None]) -> EmbedderError:
-    """Make what an error says of the texts of a request say it of the texts of the call."""
-    if isinstance(error, InputTooLong) and error.index is not None:
-        error.index = asked[error.index]
-    if isinstance(error, UnusableVectors):
-        error.bad = tuple(BadVector(asked[each.index], each.problem, each.dims) for each in error.bad)
-        if error.vectors:
-            whole = list(before)
-            for index, vector in zip(asked, error.vectors, strict=False):
-                whole[index] = vector
-            error.vectors = tuple(whole)
-    return error
