@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench import __version__
@@ -99,7 +99,7 @@ def chunk_table(generation: int) -> str:
 
 
 def first_row(
-    cursor: duckdb.DuckDBPyConnection, statement: str, values: Sequence[object] = ()
+    cursor: duckdb.DuckDBPyConnection, statement: str, values: Sequence[object] | Mapping[str, object] = ()
 ) -> tuple[Any, ...] | None:
     """Run a statement that gives at most a few rows, and give the first.
 

@@ -58,7 +58,10 @@ def standing_checks(sibling: Sibling, job: Job | None = None) -> tuple[Check, ..
             f" FROM (SELECT sqrt(list_sum(list_transform(embedding::FLOAT[], lambda x: x::DOUBLE * x::DOUBLE))) AS n"
             f" FROM {table(VECTORS)})",
         )
-    assert counts is not None and keys is not None and hashes is not None and health is not None
+    assert counts is not None
+    assert keys is not None
+    assert hashes is not None
+    assert health is not None
     wanted, vectors, quarantined, distinct, stray = counts
     total, lost, unknown, doubled = keys
     return (

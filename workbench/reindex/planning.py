@@ -1,0 +1,165 @@
+"""What a re-index would do, found by reading alone: nothing is sent, nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.core.fingerprint import Fingerprint, fingerprint_text
+from workbench.embedders.models import model_table, resolve_index_ceiling
+from workbench.index.adapters.native import native_mappings
+from workbench.index.opening import attach
+from workbench.index.schema import first_row
+from workbench.index.sql import qualified, quoted
+from workbench.reindex.estimating import SAMPLE, cost_of, estimate_tokens
+from workbench.reindex.model import FateCounts, Plan, Range, ReindexError, Settings
+from workbench.reindex.splitting import split
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from workbench.core.ceiling import ChunkCeiling
+    from workbench.embedders.models import ModelEntry
+    from workbench.embedders.protocol import BuildingProvider
+    from workbench.index.job import Job
+    from workbench.index.mapping import TableMapping
+
+PROBE_TEXTS = 21
+"""What consent adds to the texts of the corpus: one first probe, and 20 chunks embedded again to verify."""
+
+_ROW_BYTES = 200
+_LISTED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The embedder that a namespace is to be built with: its name in the configuration, and the provider itself."""
+
+    name: str
+    provider: BuildingProvider
+    max_chunk_chars: int | None = None
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What the new generation would be stamped with; raises ReindexError while its length is unknown."""
+        dims = self.provider.dimensions
+        if dims is None:
+            raise ReindexError(
+                f"the embedder '{self.name}' does not declare the length of its vectors; set dimensions in its "
+                "configuration (nothing is asked of it before you agree)"
+            )
+        return Fingerprint(self.provider.model_id, dims)
+
+    @property
+    def ceiling(self) -> ChunkCeiling:
+        """How much of a chunk it reads."""
+        return resolve_index_ceiling(self.max_chunk_chars, self.provider.max_input_chars, self.fingerprint)
+
+    @property
+    def entry(self) -> ModelEntry | None:
+        """What the model table knows of it; a price counts only where texts leave the machine."""
+        return model_table().known(self.fingerprint)
+
+    def settings(self, namespace: str, *, resplit: bool) -> Settings:
+        """Give what a build with it must not change."""
+        ceiling, provider = self.ceiling, self.provider
+        return Settings(
+            namespace=namespace,
+            embedder=self.name,
+            fingerprint=fingerprint_text(self.fingerprint),
+            max_chunk_chars=ceiling.chars,
+            ceiling_source=ceiling.source,
+            resplit=resplit,
+            document_prefix=provider.policy.document,
+            query_prefix=provider.policy.query,
+            host=provider.host,
+            tokenizer=None if provider.counter is None else provider.counter.name,
+            max_input_tokens=None if provider.counter is None else provider.counter.max_tokens,
+        )
+
+
+def plan(index: str, namespace: str, target: Target, *, resplit: bool = False, job: Job | None = None) -> Plan:
+    """Find what building a namespace with the target would do.
+
+    Raises:
+        ReindexError: there is no such namespace, or it has no texts.
+        SourceError: the index cannot be read.
+    """
+    with attach(index) as attachment, attachment.cursor(job) as cursor:
+        mapping = next(iter(native_mappings(cursor, namespace)), None)
+        if mapping is None:
+            raise ReindexError(f"there is no namespace '{namespace}' in {index}; workbench check lists them")
+        return _planned(cursor, mapping, target, resplit)
+
+
+def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: Target, resplit: bool) -> Plan:
+    table, text, chars = qualified(mapping.schema, mapping.table), quoted(mapping.text or "text"), "char_count"
+    ceiling = target.ceiling
+    now = resolve_index_ceiling(None, mapping.max_input_chars, mapping.recorded)
+    row = first_row(
+        cursor,
+        f"SELECT count(*) FILTER ({text} IS NULL), count(*) FILTER ({text} = ''), count(*) FILTER ({text} <> ''),"
+        f" count(*) FILTER ({text} <> '' AND {chars} > $then),"
+        f" count(*) FILTER ({chars} > $now),"
+        f" coalesce(sum({chars}) FILTER ({text} <> ''), 0), coalesce(sum(strlen({text})), 0) FROM {table}",
+        {"then": ceiling.chars, "now": now.chars},
+    )
+    assert row is not None
+    impossible, skip, texts, longer, clipped_now, all_chars, all_bytes = (int(each) for each in row)
+    pieces, sent_chars = texts, all_chars
+    if resplit and longer:
+        more, added = _pieces(cursor, table, text, ceiling.chars)
+        pieces, sent_chars = texts - longer + more, all_chars + added
+    sample = [
+        value
+        for (value,) in cursor.execute(
+            f"SELECT {text} FROM {table} WHERE {text} <> '' USING SAMPLE reservoir({SAMPLE} ROWS) REPEATABLE (7)"
+        ).fetchall()
+    ]
+    provider = target.provider
+    limit = None if provider.counter is None else provider.counter.max_tokens
+    estimate = estimate_tokens(sample, pieces, sent_chars, provider.counter, limit)
+    probes = estimate_tokens(
+        sample, min(PROBE_TEXTS, pieces), round(sent_chars / max(1, pieces)) * min(PROBE_TEXTS, pieces), None, limit
+    ).tokens
+    tokens = Range(
+        estimate.tokens.low,
+        estimate.tokens.likely + probes.likely,
+        estimate.tokens.high + max(probes.high, PROBE_TEXTS),
+    )
+    ids = cursor.execute(f"SELECT id FROM {table} WHERE {text} IS NULL ORDER BY seq LIMIT {_LISTED}").fetchall()
+    return Plan(
+        namespace=mapping.namespace,
+        origin=None if mapping.recorded is None else fingerprint_text(mapping.recorded),
+        target=fingerprint_text(target.fingerprint),
+        ceiling=ceiling,
+        clipped_now=clipped_now,
+        clipped_then=0 if resplit else longer,
+        chunks=FateCounts(
+            embed=texts - longer if resplit else texts,
+            resplit=longer if resplit else 0,
+            skip=skip,
+            impossible=impossible,
+        ),
+        pieces=pieces,
+        chars=sent_chars,
+        tokens=tokens,
+        tokens_basis=estimate.basis,
+        probe_tokens=round(probes.likely),
+        cost=cost_of(tokens, target.entry if provider.host is not None else None),
+        seconds=None,
+        disk_bytes=all_bytes + (texts + skip + impossible) * _ROW_BYTES + pieces * int(target.fingerprint.dims) * 4,
+        impossible_ids=tuple(id for (id,) in ids),
+    )
+
+
+def _pieces(cursor: duckdb.DuckDBPyConnection, table: str, text: str, most: int) -> tuple[int, int]:
+    """Cut the long texts as the build will: how many pieces, and how many code units more are sent for the overlap."""
+    cursor.execute(f"SELECT {text} FROM {table} WHERE char_count > ?", [most])
+    pieces = added = 0
+    while rows := cursor.fetchmany(256):
+        for (value,) in rows:
+            parts = split(value, most)
+            pieces += len(parts)
+            added += sum(part.end - part.start for part in parts) - parts[-1].end
+    return pieces, added
