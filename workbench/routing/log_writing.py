@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import re
@@ -29,7 +30,7 @@ from workbench.routing.model import (
 
 _SAFE_ERROR_TYPE = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
 _SNIFFED_BYTES = 512
-_MOST_GLUED = 5
+_MOST_WRITES = 5
 
 
 class RoutingLogError(Exception):
@@ -40,8 +41,9 @@ class RoutingLog:
     """Appends records to a routing log, each as one line in one write; safe across threads and processes.
 
     The file is made when the first record is written. A line is never glued to what a killed process left unfinished:
-    what stands before it is looked at after the write, and where that is no line end, the line is written once more on
-    a line of its own (the glued one says nothing readable).
+    the first one begins a new line where that is needed, and what stands before any other is looked at after the
+    write. Where that is no line end (a process was killed a moment ago), the line is written once more, on a line of
+    its own; what it was glued to says nothing readable.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -69,6 +71,8 @@ class RoutingLog:
             # A forked child has a file position of its own only when it opens the file itself.
             if self._fd is None or self._pid != os.getpid():
                 self._fd, self._pid = self._open(), os.getpid()
+                if _unfinished(self._fd):
+                    line = b"\n" + line
             _append(self._fd, line)
 
     def close(self) -> None:
@@ -101,17 +105,19 @@ class RoutingLog:
 
 
 def _append(fd: int, line: bytes) -> None:
-    """Append a line in one write, and again where it did not become a line of its own."""
-    glue = b""
-    for _ in range(_MOST_GLUED):
-        written = os.write(fd, glue + line)
-        end = os.lseek(fd, 0, os.SEEK_CUR)
-        start = end - written
-        whole = written == len(glue) + len(line)
-        if whole and (glue or start == 0 or os.pread(fd, 1, start - 1) == b"\n"):
+    """Append a line in one write, and once more where it did not become a line of its own."""
+    for _ in range(_MOST_WRITES):
+        written = os.write(fd, line)
+        start = os.lseek(fd, 0, os.SEEK_CUR) - written
+        own_line = line.startswith(b"\n") or start == 0 or os.pread(fd, 1, start - 1) == b"\n"
+        if own_line and written == len(line):
             return
-        glue = b"\n"
-    raise OSError("the disk took only parts of a line")
+    raise OSError(errno.EIO, "only parts of a line could be written")
+
+
+def _unfinished(fd: int) -> bool:
+    size = os.fstat(fd).st_size
+    return size > 0 and os.pread(fd, 1, size - 1) != b"\n"
 
 
 def encode(record: Record, *, cancelled: bool = False) -> bytes:
