@@ -29,7 +29,7 @@ _LEAST_STEP = 16
 _WORDS = (
     "river market engine letter window garden silver doctor bridge summer winter travel paper music stone light "
     "metal forest village kitchen history number picture island animal reason colour morning evening station"
-).split()
+)
 
 
 class Beyond(Enum):
@@ -87,10 +87,11 @@ def _prose(chars: int) -> str:
 
 def _endless_words() -> Iterator[str]:
     """Give words in an order without a short period, the same every time."""
+    words = _WORDS.split()
     state = 1
     for _ in itertools.count():
         state = (state * 48_271) % 2_147_483_647
-        yield _WORDS[state % len(_WORDS)]
+        yield words[state % len(words)]
 
 
 async def probe_clipping(provider: EmbeddingProvider, chars: int, *, noise: float = 0.0) -> Probe:
