@@ -11,12 +11,19 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "DEFAULT_MAX_CHUNK_CHARS": "workbench.core.ceiling",
+    "AutoFallbackEmbeddingProvider": "workbench.embedders.auto_fallback",
     "ChunkCeiling": "workbench.core.ceiling",
+    "CircuitOpenError": "workbench.embedders.protocol",
     "EmbedderMismatchError": "workbench.core.fingerprint",
+    "EmbedderPairError": "workbench.embedders.pairs",
+    "EmbeddingProvider": "workbench.embedders.protocol",
     "EmbeddingSummary": "workbench.core.summary",
     "Entry": "workbench.index.store",
     "Fingerprint": "workbench.core.fingerprint",
     "Problem": "workbench.index.problems",
+    "ProviderHealth": "workbench.embedders.protocol",
+    "RoutingLog": "workbench.routing.log_writing",
+    "RoutingSnapshot": "workbench.core.routing",
     "SourceError": "workbench.index.problems",
     "VectorStore": "workbench.index.store",
     "fingerprint_conflict": "workbench.core.fingerprint",
@@ -29,6 +36,7 @@ _HOMES = {
     "summarize_embeddings": "workbench.core.summary",
     "summarize_vector": "workbench.core.summary",
     "truncation_warning": "workbench.core.ceiling",
+    "vectors_for": "workbench.embedders.destination",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -79,6 +87,7 @@ if TYPE_CHECKING:
     from workbench.core.fingerprint import (
         parse_fingerprint as parse_fingerprint,
     )
+    from workbench.core.routing import RoutingSnapshot as RoutingSnapshot
     from workbench.core.summary import (
         EmbeddingSummary as EmbeddingSummary,
     )
@@ -88,10 +97,17 @@ if TYPE_CHECKING:
     from workbench.core.summary import (
         summarize_vector as summarize_vector,
     )
+    from workbench.embedders.auto_fallback import AutoFallbackEmbeddingProvider as AutoFallbackEmbeddingProvider
+    from workbench.embedders.destination import vectors_for as vectors_for
     from workbench.embedders.models import resolve_index_ceiling as resolve_index_ceiling
+    from workbench.embedders.pairs import EmbedderPairError as EmbedderPairError
+    from workbench.embedders.protocol import CircuitOpenError as CircuitOpenError
+    from workbench.embedders.protocol import EmbeddingProvider as EmbeddingProvider
+    from workbench.embedders.protocol import ProviderHealth as ProviderHealth
     from workbench.index.problems import Problem as Problem
     from workbench.index.problems import SourceError as SourceError
     from workbench.index.store import Entry as Entry
     from workbench.index.store import VectorStore as VectorStore
     from workbench.recordings.opening import open_recording as open_recording
+    from workbench.routing.log_writing import RoutingLog as RoutingLog
     from workbench.sources import open_source as open_source
