@@ -70,16 +70,30 @@ def show_recording(
         return report_on(recording, _indexed(indexes, opened, CheckOptions(), job), job)
 
 
-def open_as_recording(path: str | os.PathLike[str], why_no_index: SourceError) -> Recording | None:
-    """Open what is no index as a recording; None when it is none either. Raises SourceError when it cannot be read."""
+def look_at_recording(path: str | os.PathLike[str], why_no_index: SourceError, job: Job) -> Recording | None:
+    """Open the first steps of what is no index; None when it is no recording either, by its content.
+
+    Raises SourceError when it cannot be read, Cancelled.
+    """
     from workbench.recordings.model import RecordingError
-    from workbench.recordings.opening import open_recording
+    from workbench.recordings.opening import first_look
 
     name = os.fspath(path)
     if _as_recording(Found(name, None, why_no_index), any_json=True).recording is None:
         return None
     try:
-        return open_recording(name)
+        return first_look(name, watch=job)
+    except RecordingError as error:
+        raise _as_source_error(error) from error
+
+
+def open_whole_recording(path: str | os.PathLike[str], job: Job) -> Recording:
+    """Open a recording from end to end. Raises SourceError when it cannot be read, Cancelled."""
+    from workbench.recordings.model import RecordingError
+    from workbench.recordings.opening import open_recording
+
+    try:
+        return open_recording(path, watch=job)
     except RecordingError as error:
         raise _as_source_error(error) from error
 

@@ -36,6 +36,7 @@ from workbench.index.model import (
 )
 from workbench.index.query import ListingQuery, SortBy
 from workbench.recordings.model import RecordingError, Span, Unreadable
+from workbench.tui.reading import FirstLook
 from workbench.tui.recorded import OpenRecording
 
 _PROSE = " ".join(
@@ -309,6 +310,8 @@ class FakeRecording:
     started: threading.Event = field(default_factory=threading.Event)
     closed: threading.Event = field(default_factory=threading.Event)
     changed: bool = False
+    first: FakeRecording | None = None
+    size: int = 2_760_000
 
     def value(self, span: Span) -> object:
         if self.changed:
@@ -347,9 +350,17 @@ class FakeReader:
         assert isinstance(found, FakeSource)
         return found
 
-    def open_recording(self, path: str, why_no_index: SourceError) -> OpenRecording | None:
+    def look(self, path: str, why_no_index: SourceError, job: Job) -> FirstLook | None:
         found = self.paths[path]
-        return found if isinstance(found, FakeRecording) else None
+        if not isinstance(found, FakeRecording):
+            return None
+        return FirstLook(found.first or found, found.first is None, found.size)
+
+    def open_recording(self, path: str, job: Job) -> OpenRecording:
+        found = self.paths[path]
+        assert isinstance(found, FakeRecording)
+        job.progress(found.size // 2, 2 * found.size)
+        return found
 
     def judge_recording(self, path: str, recording: OpenRecording, job: Job) -> RecordingReport:
         assert isinstance(recording, FakeRecording)

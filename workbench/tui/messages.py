@@ -54,6 +54,16 @@ class RecordingOpened(Answer):
 
 
 @dataclass
+class RecordingSeen(Answer):
+    """The first steps of a recording of ``size`` bytes are read; ``goes_on`` when the rest is being read now."""
+
+    opened: OpenRecording
+    recorded: Recorded
+    size: int
+    goes_on: bool
+
+
+@dataclass
 class RecordingJoined(Answer):
     """A recording was held against other indexes than before; ``why`` says why that could not be done."""
 

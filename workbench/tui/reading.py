@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
@@ -24,13 +25,22 @@ if TYPE_CHECKING:
     from workbench.checkup.report import IncomingVerdict, NamespaceReport
     from workbench.crosscheck.indexed import IndexedNamespace
     from workbench.index.model import IndexSource, Namespace
-    from workbench.tui.recorded import OpenRecording, Recorded
+    from workbench.tui.recorded import OpenRecording
 
 _FINE_BINS = 2_000
 _EXACT_LENGTH = 200_000
 """Up to this length of the longest chunk every length is counted on its own before it is put into a bin."""
 
 Tell = Callable[[Message], object]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """The beginning of a recording; ``whole`` when that is all of it. ``size`` is that of the file, in bytes."""
+
+    recording: OpenRecording
+    whole: bool
+    size: int
 
 
 class Reader(Protocol):
@@ -48,8 +58,11 @@ class Reader(Protocol):
     def open(self, path: str) -> IndexSource:
         """Open one path; raises SourceError."""
 
-    def open_recording(self, path: str, why_no_index: SourceError) -> OpenRecording | None:
-        """Open what is no index as a recording; None when it is none either. Raises SourceError."""
+    def look(self, path: str, why_no_index: SourceError, job: Job) -> FirstLook | None:
+        """Open the first steps of what is no index; None when it is no recording either. Raises SourceError."""
+
+    def open_recording(self, path: str, job: Job) -> OpenRecording:
+        """Open all of a recording; the job hears of every byte read. Raises SourceError."""
 
     def judge_recording(self, path: str, recording: OpenRecording, job: Job) -> RecordingReport:
         """Judge a recording by itself: the function behind ``show --json``."""
@@ -100,11 +113,18 @@ class FileReader:
 
         return open_source(path)
 
-    def open_recording(self, path: str, why_no_index: SourceError) -> OpenRecording | None:
+    def look(self, path: str, why_no_index: SourceError, job: Job) -> FirstLook | None:
         """Open by content; any JSON is a recording when it holds steps or vectors."""
-        from workbench.sources import open_as_recording
+        from workbench.sources import look_at_recording
 
-        return open_as_recording(path, why_no_index)
+        seen = look_at_recording(path, why_no_index, job)
+        return None if seen is None else FirstLook(seen, not seen.limited, seen.file_size)
+
+    def open_recording(self, path: str, job: Job) -> OpenRecording:
+        """Open it from end to end."""
+        from workbench.sources import open_whole_recording
+
+        return open_whole_recording(path, job)
 
     def judge_recording(self, path: str, recording: OpenRecording, job: Job) -> RecordingReport:
         """Count its vectors and find what is wrong with it."""
@@ -169,20 +189,26 @@ def read_source(
     incoming: Callable[[], Fingerprint | None],
     job: Job,
     tell: Tell,
+    *,
+    whole: bool = True,
 ) -> None:
     """Open a path and judge its namespaces in order; every outcome is told, none is raised.
 
+    Of a big recording only the first steps are read unless all of it is asked for (``whole``).
+
     The opened source is the screen's to close once it was told of it; before that it is closed here.
     """
+    from workbench.tui.recording_reading import read_recording
+
     started = reader.clock()
     try:
         job.checkpoint()
         opened = reader.open(path)
     except Cancelled:
-        tell(messages.SourceDone(key, request, True, _since(reader, started)))
+        tell(messages.SourceDone(key, request, True, since(reader, started)))
         return
     except SourceError as error:
-        _read_recording(reader, key, request, path, error, job, tell)
+        read_recording(reader, key, request, path, error, job, tell, whole=whole)
         return
     except Exception as error:
         tell(messages.SourceUnreadable(key, request, trouble_of(error)))
@@ -192,7 +218,7 @@ def read_source(
         job.checkpoint()
     except Cancelled:
         opened.close()
-        tell(messages.SourceDone(key, request, True, _since(reader, started)))
+        tell(messages.SourceDone(key, request, True, since(reader, started)))
         return
     except Exception as error:
         opened.close()
@@ -212,63 +238,7 @@ def read_source(
     finally:
         if job.cancelled:
             opened.close()
-    tell(messages.SourceDone(key, request, stopped, _since(reader, started)))
-
-
-def _read_recording(
-    reader: Reader, key: int, request: int, path: str, why_no_index: SourceError, job: Job, tell: Tell
-) -> None:
-    """Open and judge what is no index; when it is no recording either, tell why it is no index."""
-    from workbench.checkup.recording_report import holds_nothing
-    from workbench.tui.recorded import arrange
-
-    started = reader.clock()
-    opened: OpenRecording | None = None
-    try:
-        job.checkpoint()
-        opened = reader.open_recording(path, why_no_index)
-        if opened is None:
-            raise why_no_index
-        job.checkpoint()
-        recorded = arrange(reader.judge_recording(path, opened, job))
-        job.checkpoint()
-        if holds_nothing(recorded.report):
-            raise why_no_index
-    except Exception as error:
-        if opened is not None:
-            opened.close()
-        if isinstance(error, Cancelled):
-            tell(messages.SourceDone(key, request, True, _since(reader, started)))
-        else:
-            tell(messages.SourceUnreadable(key, request, trouble_of(error)))
-        return
-    tell(messages.RecordingOpened(key, request, opened, recorded))
-    tell(messages.SourceDone(key, request, False, _since(reader, started)))
-
-
-def join_recording(
-    reader: Reader,
-    key: int,
-    request: int,
-    recorded: Recorded,
-    recording: OpenRecording,
-    indexes: Sequence[IndexSource],
-    job: Job,
-    tell: Tell,
-) -> None:
-    """Hold a recording against the indexes that are open; every outcome is told, none is raised."""
-    from workbench.tui.recorded import arrange
-
-    try:
-        job.checkpoint()
-        joined = arrange(reader.join(recorded.report, recording, indexes, job))
-        job.checkpoint()
-    except Cancelled:
-        tell(messages.RecordingJoined(key, request, None))
-    except Exception as error:
-        tell(messages.RecordingJoined(key, request, None, trouble_of(error).message))
-    else:
-        tell(messages.RecordingJoined(key, request, joined))
+    tell(messages.SourceDone(key, request, stopped, since(reader, started)))
 
 
 def _read_space(
@@ -331,5 +301,6 @@ def _why(error: Exception) -> str:
     return type(error).__name__
 
 
-def _since(reader: Reader, started: float) -> int:
+def since(reader: Reader, started: float) -> int:
+    """Give the milliseconds since some time of the reader's clock."""
     return round((reader.clock() - started) * 1000)

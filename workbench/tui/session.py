@@ -18,8 +18,9 @@ from workbench.index.job import Job
 from workbench.tui import messages
 from workbench.tui.asking import Asking
 from workbench.tui.judging import Judging, Live, Run
-from workbench.tui.reading import Reader, Tell, join_recording, read_folder, read_source
-from workbench.tui.state import Folder, Node, Opened, Source, Space, Status
+from workbench.tui.reading import Reader, Tell, read_folder, read_source
+from workbench.tui.recording_reading import join_recording
+from workbench.tui.state import Folder, Node, Opened, SoFar, Source, Space, Status
 from workbench.tui.threads import T, in_thread, start
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Session:
         self._asking = Asking(run)
         self._live: Live = {}
         self._recordings: dict[int, OpenRecording] = {}
+        self._before: dict[int, OpenRecording] = {}
         self._joined_with: dict[int, frozenset[tuple[int, int]]] = {}
         self._keys = count()
         self.judging = Judging(reader, self.opened, self._live, run=run, changed=changed, incoming=incoming)
@@ -97,12 +99,24 @@ class Session:
         self._jobs[key] = job
         self._run(in_thread(lambda: read_folder(self._reader, key, request, path, job, self._tell)), "folders")
 
-    def read(self, source: Source) -> None:
-        """Read a source from the start; whatever was running for it before is late from now on."""
+    def read(self, source: Source, *, whole: bool = True) -> None:
+        """Read a source from the start; whatever was running for it before is late from now on.
+
+        Without ``whole`` only the first steps of a big recording are read.
+        """
         self._drop(source.key)
         source.request += 1
         source.status, source.trouble, source.spaces, source.held = Status.WAITING, None, [], False
-        source.recorded = None
+        source.recorded, source.so_far = None, None
+        self._begin(source, whole=whole)
+
+    def read_on(self, source: Source) -> None:
+        """Read all of a recording of which the first steps are known; they stay until the rest is there."""
+        if source.key not in self._jobs:
+            source.status = Status.WAITING
+            self._begin(source, whole=True)
+
+    def _begin(self, source: Source, *, whole: bool) -> None:
         key, request = source.key, source.request
 
         def progress(done: int, total: int) -> None:
@@ -110,9 +124,9 @@ class Session:
 
         job = Job(progress)
         self._jobs[key] = job
-        self._run(self._take_turn(source, request, job), "sources")
+        self._run(self._take_turn(source, request, job, whole=whole), "sources")
 
-    async def _take_turn(self, source: Source, request: int, job: Job) -> None:
+    async def _take_turn(self, source: Source, request: int, job: Job, *, whole: bool) -> None:
         key, path = source.key, source.path
         async with self._turns:
             if job.cancelled:
@@ -121,7 +135,9 @@ class Session:
             source.status = Status.READING
             self._changed()
             await in_thread(
-                lambda: read_source(self._reader, key, request, path, lambda: self.judging.incoming, job, self._tell)
+                lambda: read_source(
+                    self._reader, key, request, path, lambda: self.judging.incoming, job, self._tell, whole=whole
+                )
             )
 
     def open_more(self, folder: Folder) -> None:
@@ -132,7 +148,7 @@ class Session:
             source = Source(key, path, _below(path, folder.path), expanded=False, folder=folder.key)
             self.opened.sources[key] = source
             folder.sources.append(key)
-            self.read(source)
+            self.read(source, whole=False)
         self._changed()
 
     # --- ending ------------------------------------------------------------------------------------------------
@@ -146,10 +162,10 @@ class Session:
         live = self._live.pop(key, None)
         if live is not None:
             start(live[0].close)
-        recording = self._recordings.pop(key, None)
         self._joined_with.pop(key, None)
-        if recording is not None:
-            start(recording.close)
+        for recording in (self._recordings.pop(key, None), self._before.pop(key, None)):
+            if recording is not None:
+                start(recording.close)
 
     def stop(self, node: Node | None) -> None:
         """Stop the reading of what is at a node, else every reading."""
@@ -219,7 +235,7 @@ class Session:
         """Take in an answer, unless it is late: about something closed, or from an earlier request."""
         about = self.opened.sources.get(message.about) or self.opened.folders.get(message.about)
         if about is None or about.request != message.request:
-            if isinstance(message, messages.SourceOpened | messages.RecordingOpened):
+            if isinstance(message, messages.SourceOpened | messages.RecordingOpened | messages.RecordingSeen):
                 start(message.opened.close)
             return
         self._take(message, about)
@@ -262,10 +278,27 @@ class Session:
 
     @_take.register
     def _(self, message: messages.RecordingOpened, about: Source) -> None:
-        self._recordings[about.key] = message.opened
+        self._hold(about, message.opened)
+        about.so_far = None
         about.container, about.adapter = "recording", message.recorded.report.format
         about.notes, about.awaited = (), False
         about.recorded = message.recorded
+
+    @_take.register
+    def _(self, message: messages.RecordingSeen, about: Source) -> None:
+        self._hold(about, message.opened)
+        about.container, about.adapter = "recording", message.recorded.report.format
+        about.notes, about.awaited = (), False
+        about.recorded, about.so_far = message.recorded, SoFar(message.size)
+
+    def _hold(self, source: Source, opened: OpenRecording) -> None:
+        """Ask this one from now on. What was asked of the one before goes on; that is closed with the next one."""
+        before, former = self._recordings.get(source.key), self._before.pop(source.key, None)
+        self._recordings[source.key] = opened
+        if before is not None:
+            self._before[source.key] = before
+        if former is not None:
+            start(former.close)
 
     @_take.register
     def _(self, message: messages.RecordingJoined, about: Source) -> None:
@@ -285,6 +318,8 @@ class Session:
 
     @_take.register
     def _(self, message: messages.SpaceProgress, about: Source) -> None:
+        if about.so_far is not None:
+            about.so_far = SoFar(about.so_far.size, message.done, message.total)
         spaces = about.spaces if message.space is None else [about.spaces[message.space]]
         for space in spaces:
             if message.space is not None or space.status is Status.READING:
@@ -322,7 +357,9 @@ class Session:
         for key, recording in self._recordings.items():
             source = self.opened.sources[key]
             recorded = source.recorded
-            if recorded is None or not recorded.retrievals or self._joined_with.get(key, frozenset()) == open_now:
+            if recorded is None or source.so_far is not None or not recorded.retrievals:
+                continue
+            if self._joined_with.get(key, frozenset()) == open_now:
                 continue
             self._joined_with[key] = open_now
             indexes = [live[0] for live in self._live.values()]

@@ -77,11 +77,21 @@ class Space:
     failure: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """How much of a big recording is read: its size in bytes, and ``done`` of ``total`` of the way; 0 at its start."""
+
+    size: int
+    done: int = 0
+    total: int = 0
+
+
 @dataclass(slots=True)
 class Source:
     """One path, opened or not: an index with its namespaces, or what is ``recorded`` in a recording.
 
-    ``request`` numbers the readings of this source: an answer with another number is late and dropped.
+    ``request`` numbers the readings of this source: an answer with another number is late and dropped. ``so_far`` is
+    there while only the first steps of a recording are known.
     """
 
     key: int
@@ -94,6 +104,7 @@ class Source:
     notes: tuple[str, ...] = ()
     spaces: list[Space] = field(default_factory=list)
     recorded: Recorded | None = None
+    so_far: SoFar | None = None
     trouble: Trouble | None = None
     expanded: bool = True
     awaited: bool = False

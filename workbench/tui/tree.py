@@ -130,6 +130,16 @@ def source_rows(source: Source, signs: Signs, *, depth: int, worst_first: bool =
 def _recording_row(source: Source, recorded: Recorded, node: Node, depth: int, signs: Signs) -> tuple[State, list[Row]]:
     state = recording_state(recorded)
     tag, tone = recording_tag(recorded, signs)
+    if source.so_far is not None:
+        # What is known of a part is no verdict, but what failed in it has failed.
+        if state is not State.BAD:
+            state = State.READING if source.status is Status.READING else State.STOPPED
+        if source.status is Status.READING:
+            done, total = source.so_far.done, source.so_far.total
+            tag, tone = (f"{100 * done // total} %" if total else signs.reading), Tone.FAINT
+        elif not tag:
+            tag, tone = "so far", Tone.FAINT
+        return state, [Row(node, depth, state, source.label, "", tag, tone)]
     return state, [Row(node, depth, state, source.label, recording_took(recorded), tag, tone)]
 
 

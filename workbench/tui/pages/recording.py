@@ -13,6 +13,7 @@ from workbench.tui.signs import Signs
 if TYPE_CHECKING:
     from workbench.checkup.recording_report import VectorTotals
     from workbench.recordings.model import Run
+    from workbench.tui.state import SoFar
 
 _TONES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARN, Severity.INFO: Tone.MUTED}
 
@@ -30,6 +31,26 @@ def recording_facts(recorded: Recorded, signs: Signs, width: int) -> Line:
         line.add(f" {signs.dot} ", Tone.FAINT)
         _amount(line, counted(count, noun))
     return line.right(_sizes(report.vectors, signs), width)
+
+
+def so_far_facts(recorded: Recorded, so_far: SoFar, signs: Signs, width: int, *, reading: bool) -> Line:
+    """Say in one row how much of a big recording is known, and how far reading it came."""
+    line = Line().add("so far ", Tone.FAINT)
+    _amount(line, counted(len(recorded.rows), "step"))
+    for count, noun in ((len(recorded.retrievals), "retrieval"), (len(recorded.report.errors), "error")):
+        if count:
+            line.add(f" {signs.dot} ", Tone.FAINT)
+            _amount(line, counted(count, noun))
+    size = size_text(so_far.size)
+    share = f"{100 * so_far.done // so_far.total} %" if so_far.total else ""
+    tail = Line()
+    if reading:
+        tail.add("reading ", Tone.MUTED).add(share or signs.more, bold=True).add(f" of {size}  ", Tone.MUTED)
+        tail.add("esc", Tone.ACCENT, bold=True).add(" stops", Tone.MUTED)
+    else:
+        tail.add(f"stopped at {share} of {size}  " if share else f"of {size}  ", Tone.MUTED)
+        tail.add("r", Tone.ACCENT, bold=True).add(" reads all", Tone.MUTED)
+    return line.right(tail, width)
 
 
 def _complete(run: Run) -> Line:

@@ -49,6 +49,9 @@ class MainScreen(ShownScreen):
         if row.node.rest and row.node.folder is not None:
             self.session.open_more(self.session.opened.folders[row.node.folder])
         elif row.expanded is None or (row.expanded is False and space_at(self.session.opened, row.node) is not None):
+            source = source_at(self.session.opened, row.node)
+            if source is not None and source.so_far is not None and not source.so_far.total:
+                self.session.read_on(source)
             self._pane.take_focus()
         else:
             self.set_expanded(row.node, not row.expanded)
@@ -58,6 +61,8 @@ class MainScreen(ShownScreen):
         if self._in_detail:
             if self._pane.view.back():
                 self._show_frame()
+            elif self._reads_on:
+                self.session.stop(self._tree.node)
             else:
                 self._tree.focus()
         elif self._named:
@@ -69,7 +74,10 @@ class MainScreen(ShownScreen):
         """Read the source under the cursor again."""
         source = source_at(self.session.opened, self._tree.node)
         if source is not None and Place.UNREADABLE in self._places():
-            self.session.read(source)
+            if source.so_far is not None:
+                self.session.read_on(source)
+            else:
+                self.session.read(source)
             self._update()
 
     def action_wait(self) -> None:

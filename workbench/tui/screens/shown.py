@@ -22,9 +22,9 @@ from workbench.tui.draw import number
 from workbench.tui.reading import Reader
 from workbench.tui.screens.desk import ScreenDesk
 from workbench.tui.session import Session
-from workbench.tui.showing import header_at, page_at, places_at, subject_at
+from workbench.tui.showing import header_at, page_at, places_at, source_at, subject_at
 from workbench.tui.signs import Signs
-from workbench.tui.state import Node
+from workbench.tui.state import Node, Status
 from workbench.tui.tree import rows_of
 from workbench.tui.views import View
 from workbench.tui.widgets.bars import FooterBar, HeaderBar
@@ -114,7 +114,7 @@ class ShownScreen(Screen[None]):
             if self._wanted is not None:
                 self._go_to_wanted(message)
             self.desk.opened(message.about)
-        elif isinstance(message, messages.RecordingOpened):
+        elif isinstance(message, messages.RecordingSeen | messages.RecordingOpened):
             self._show_here()
             self.desk.opened(message.about)
 
@@ -218,7 +218,14 @@ class ShownScreen(Screen[None]):
         if view is None:
             return actions_for(self._places())
         actions = actions_for(self._places(), view.actions_here(), view.ACTIONS)
-        return [replace(each, title=view.back_title) if each.id == "back" else each for each in actions]
+        back = "stop reading" if self._reads_on and view.back_title == "sources" else view.back_title
+        return [replace(each, title=back) if each.id == "back" else each for each in actions]
+
+    @property
+    def _reads_on(self) -> bool:
+        """Whether the rest of the recording under the cursor is being read."""
+        source = source_at(self.session.opened, self._tree.node)
+        return source is not None and source.so_far is not None and source.status in (Status.WAITING, Status.READING)
 
     def _places(self) -> set[Place]:
         places = places_at(

@@ -13,8 +13,9 @@ from textual.strip import Strip
 from workbench.tui.draw import Line, Tone
 from workbench.tui.pages.overview import facts
 from workbench.tui.pages.parts import ROOMY
-from workbench.tui.pages.recording import recording_facts
+from workbench.tui.pages.recording import recording_facts, so_far_facts
 from workbench.tui.signs import Signs
+from workbench.tui.state import Status
 from workbench.tui.views import Desk, Subject, View
 from workbench.tui.views.overview import Overview
 from workbench.tui.views.tabs import RECORDING_TABS, TABS, Tab, tabs_of
@@ -102,7 +103,11 @@ class TabStrip(Bar):
         rows = [titles, rule]
         if subject.recorded is not None:
             # What a recording does not hold must be seen whatever the room is.
-            head = recording_facts(subject.recorded, signs, inner)
+            so_far, reading = subject.source.so_far, subject.source.status is Status.READING
+            if so_far is not None:
+                head = so_far_facts(subject.recorded, so_far, signs, inner, reading=reading)
+            else:
+                head = recording_facts(subject.recorded, signs, inner)
             rows = [Line(), head, Line(), *rows] if self.app.size.height >= ROOMY else [head, *rows]
         elif self.app.size.height >= ROOMY:
             rows = [Line(), facts(subject.space, signs, inner), Line(), *rows]
