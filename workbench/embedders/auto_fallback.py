@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence, Sized
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -32,16 +32,15 @@ from workbench.embedders.batching import DEFAULT_LIMITS, BatchLimits
 from workbench.embedders.destination import current_destination
 from workbench.embedders.error_types import MISSING, error_type_of, status_of
 from workbench.embedders.models import resolve_index_ceiling
+from workbench.embedders.outcomes import returned, thrown
 from workbench.embedders.pairs import PairConflict, conflict_in, name_of, pair_conflict
 from workbench.embedders.protocol import (
-    CircuitOpenError,
     EmbeddingProvider,
     PrefixPolicy,
     ProviderHealth,
     Purpose,
     Vector,
 )
-from workbench.routing.log_format import ABORTED
 from workbench.routing.log_writing import RoutingLog
 from workbench.routing.model import Operation
 
@@ -275,14 +274,14 @@ class AutoFallbackEmbeddingProvider:
         try:
             value = await ask(provider)
         except Exception as error:
-            outcome, kind = _thrown(error)
+            outcome, kind = thrown(error)
             seen = Seen(started_ms, self._now(), outcome, kind, status_of(error))
             self._take_in(leg, call, seen, str(error) or type(error).__name__)
             raise
         except BaseException:
             self._take_in(leg, call, Seen(started_ms, self._now(), None), None)
             raise
-        outcome, nulls, dims = _returned(call.asked, value)
+        outcome, nulls, dims = returned(call.asked, value)
         tracked = None if outcome is Outcome.VECTOR else getattr(provider, "last_error", None)
         kind = None if tracked is None else MISSING
         self._take_in(leg, call, Seen(started_ms, self._now(), outcome, kind, None, dims, nulls), tracked)
@@ -353,29 +352,6 @@ class AutoFallbackEmbeddingProvider:
             else:
                 call.fallback_error = message
         return health
-
-
-def _thrown(error: Exception) -> tuple[Outcome, str | None]:
-    """Say what a leg did that raised, and the kind of failure."""
-    if isinstance(error, CircuitOpenError):
-        return Outcome.CIRCUIT_OPEN, None
-    kind = error_type_of(error)
-    return Outcome.ABORT if kind == ABORTED else Outcome.ERROR, kind
-
-
-def _returned(asked: Asked, value: object) -> tuple[Outcome, tuple[int, ...], int | None]:
-    """Say what a leg did that returned: its outcome, which texts have no vector, and the length of those that came."""
-    if asked.op is Operation.EMBED_BATCH and isinstance(value, Iterable):
-        vectors = list(value)
-    else:
-        vectors = [value]
-    vectors.extend([None] * (asked.inputs - len(vectors)))
-    nulls = tuple(index for index, vector in enumerate(vectors) if vector is None)
-    first = next((vector for vector in vectors if vector is not None), None)
-    dims = len(first) if isinstance(first, Sized) else None
-    if not nulls:
-        return Outcome.VECTOR, (), dims
-    return Outcome.NULL if len(nulls) == len(vectors) else Outcome.PARTIAL, nulls, dims
 
 
 def _fingerprint(leg: EmbeddingProvider) -> Fingerprint:
