@@ -1,0 +1,1 @@
+"""Routing logs that other programs wrote, read as records of this one."""
