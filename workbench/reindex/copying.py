@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.core.text import utf16_length
 from workbench.index.adapters.native import native_mappings
 from workbench.index.schema import CHUNK_COLUMNS, first_row
 from workbench.index.sql import qualified, quoted
@@ -22,7 +21,7 @@ from workbench.reindex.sibling import KEYS, QUARANTINED, ROWS, VECTORS, Sibling,
 from workbench.reindex.splitting import Piece, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable
 
     import duckdb
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 SIB = "sib"
 _DIGESTED = tuple(name for name in CHUNK_COLUMNS if name not in ("seq", "id", "read_chars", "embedder_fp"))
-_PAGE = 512
+_PAGE = 4_096
 _INCOMING = "workbench_pieces"
 
 
@@ -128,14 +127,13 @@ def resplit(sibling: Sibling, most: int, fits: Callable[[str], bool] | None = No
     """Cut the rows that are longer than ``most`` code units into pieces; says how many were cut.
 
     A piece is ``<id>#1…n`` with its parent's id and place; the parent's row gives way to its pieces. Done again after
-    every look at the source, since only rows without a fate of their own are cut.
+    every look at the source.
     """
     cut = 0
     while batch := _too_long(sibling, most):
-        pieces = [(row, split(row[1], most, fits)) for row in batch]
+        parts = [(seq, id, split(text, most, fits)) for seq, text, id in batch]
         with sibling.cursor() as cursor, transaction(cursor):
-            for (seq, text, id), parts in pieces:
-                _replace(cursor, seq, id, text, parts)
+            _replace(cursor, parts)
         cut += len(batch)
     return cut
 
@@ -150,36 +148,41 @@ def _too_long(sibling: Sibling, most: int) -> list[tuple[int, str, str]]:
         ).fetchall()
 
 
-def _replace(cursor: duckdb.DuckDBPyConnection, seq: int, id: str, text: str, parts: tuple[Piece, ...]) -> None:
-    """Put the pieces of one row in its place; they keep everything of it but id, text and lengths."""
+def _replace(cursor: duckdb.DuckDBPyConnection, parts: list[tuple[int, str, tuple[Piece, ...]]]) -> None:
+    """Put pieces in the place of their rows; they keep everything of these but id, text and lengths."""
     top = first_row(cursor, f"SELECT max(seq) FROM {table(ROWS)}")
     first = int(top[0]) + 1 if top else 0
-    kept = ["extra", "metadata", "source_uri", "embedder_fp", "tier", "expires_ms", "created_ms", "updated_ms"]
-    count = len(parts)
+    flat = [(seq, id, number, piece) for seq, id, pieces in parts for number, piece in enumerate(pieces, 1)]
     frame = {
-        "seq": np.arange(first, first + count, dtype=np.int64),
-        "id": _objects(f"{id}#{number}" for number in range(1, count + 1)),
-        "text": _objects(part.text for part in parts),
-        "char_count": np.array([utf16_length(part.text) for part in parts], np.int64),
-        "byte_count": np.array([len(part.text.encode()) for part in parts], np.int64),
-        "char_start": np.array([part.start for part in parts], np.int64),
-        "char_end": np.array([part.end for part in parts], np.int64),
+        "seq": np.arange(first, first + len(flat), dtype=np.int64),
+        "parent_seq": np.array([seq for seq, _, _, _ in flat], np.int64),
+        "id": _objects(f"{id}#{number}" for _, id, number, _ in flat),
+        "parent_id": _objects(id for _, id, _, _ in flat),
+        "text": _objects(piece.text for _, _, _, piece in flat),
+        "char_count": np.array([piece.end - piece.start for _, _, _, piece in flat], np.int64),
+        "byte_count": np.array([len(piece.text.encode()) for _, _, _, piece in flat], np.int64),
+        "char_start": np.array([piece.start for _, _, _, piece in flat], np.int64),
+        "char_end": np.array([piece.end for _, _, _, piece in flat], np.int64),
     }
     cursor.register(_INCOMING, frame)
-    own = ["seq", "id::VARCHAR", "text::VARCHAR", "char_count", "byte_count", "char_start", "char_end"]
-    names = [*(name.partition("::")[0] for name in own), "content_hash", "parent_id", *kept]
-    values = [*(f"i.{name}" for name in own), "sha256(i.text::VARCHAR)", "?", *(f"r.{name}" for name in kept)]
+    own = ["seq", "id::VARCHAR", "parent_id::VARCHAR", "text::VARCHAR"]
+    own += ["char_count", "byte_count", "char_start", "char_end"]
+    kept = ["extra", "metadata", "source_uri", "embedder_fp", "tier", "expires_ms", "created_ms", "updated_ms"]
+    names = [*(name.partition("::")[0] for name in own), "content_hash", *kept]
+    values = [*(f"i.{name}" for name in own), "sha256(i.text::VARCHAR)", *(f"r.{name}" for name in kept)]
     cursor.execute(
         f"INSERT INTO {table(ROWS)} ({', '.join(names)}) SELECT {', '.join(values)}"
-        f" FROM {_INCOMING} i, (SELECT * FROM {table(ROWS)} WHERE seq = ?) r",
-        [id, seq],
+        f" FROM {_INCOMING} i JOIN {table(ROWS)} r ON r.seq = i.parent_seq ORDER BY i.seq"
+    )
+    cursor.execute(f"DELETE FROM {table(ROWS)} WHERE seq IN (SELECT parent_seq FROM {_INCOMING})")
+    cursor.execute(
+        f"UPDATE {table(KEYS)} SET fate = ? WHERE id IN (SELECT parent_id::VARCHAR FROM {_INCOMING})",
+        [Fate.RESPLIT.value],
     )
     cursor.unregister(_INCOMING)
-    cursor.execute(f"DELETE FROM {table(ROWS)} WHERE seq = ?", [seq])
-    cursor.execute(f"UPDATE {table(KEYS)} SET fate = ? WHERE id = ?", [Fate.RESPLIT.value, id])
 
 
-def _objects(values: Iterator[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+def _objects(values: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
     given = list(values)
     column = np.empty(len(given), object)
     column[:] = given
