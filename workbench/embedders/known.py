@@ -11,12 +11,13 @@ from workbench.core.fingerprint import Fingerprint
 class KnownEmbedder:
     """What an embedder declares of itself: its fingerprint and how much it reads.
 
-    ``max_input_tokens`` is None when it reads text of any length, or nobody says.
+    ``max_input_chars`` is None when it declares nothing. ``max_input_tokens`` is None when it reads text of any length,
+    or nobody says.
     """
 
     name: str
     fingerprint: Fingerprint
-    max_input_chars: int
+    max_input_chars: int | None
     max_input_tokens: int | None = None
 
 
