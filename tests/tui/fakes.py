@@ -35,6 +35,7 @@ from workbench.index.model import (
     VectorHealth,
 )
 from workbench.index.query import ListingQuery, SortBy
+from workbench.recordings.browsing import InMemory
 from workbench.recordings.model import RecordingError, Span, Unreadable
 from workbench.tui.reading import FirstLook
 from workbench.tui.recorded import OpenRecording
@@ -299,13 +300,34 @@ class FakeSource:
         self.close()
 
 
+class FakeText(InMemory):
+    """The text of a recording; reading fails once the file was changed."""
+
+    def __init__(self, recording: FakeRecording) -> None:
+        super().__init__(recording.text)
+        self._recording = recording
+
+    def read(self, span: Span) -> bytes:
+        self._recording.reading.set()
+        if self._recording.held is not None:
+            self._recording.held.wait()
+        if self._recording.changed:
+            raise RecordingError(Unreadable.BEING_WRITTEN, "the file was changed while it was open; open it again")
+        return super().read(span)
+
+
 @dataclass
 class FakeRecording:
-    """One recording: its report without an index, the report with one, and the values behind its steps."""
+    """One recording: its report without an index, the report with one, and the text that its steps' spans are of.
+
+    ``reading`` is set by the first reading of the text, ``held`` keeps every reading waiting until it is set.
+    """
 
     report: RecordingReport
     joined: RecordingReport | None = None
-    values: Mapping[Span, object] = field(default_factory=dict)
+    text: bytes = b""
+    reading: threading.Event = field(default_factory=threading.Event)
+    held: threading.Event | None = None
     gate: threading.Event | None = None
     started: threading.Event = field(default_factory=threading.Event)
     closed: threading.Event = field(default_factory=threading.Event)
@@ -313,10 +335,9 @@ class FakeRecording:
     first: FakeRecording | None = None
     size: int = 2_760_000
 
-    def value(self, span: Span) -> object:
-        if self.changed:
-            raise RecordingError(Unreadable.BEING_WRITTEN, "the file was changed while it was open; open it again")
-        return self.values.get(span)
+    @property
+    def document(self) -> FakeText:
+        return FakeText(self)
 
     def close(self) -> None:
         self.closed.set()

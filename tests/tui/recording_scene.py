@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tests.tui import scenes
@@ -26,10 +28,53 @@ _ADA = Fingerprint("text-embedding-ada-002", 1536)
 _START = 1_700_000_000_000.0
 
 
+PAYLOAD = {
+    "query": "refund after 40 days",
+    "queryVec": [0.5] * 1_536,
+    "topK": 12,
+    "minScore": 0.6,
+    "authorization": "Bearer abcdefghijklmnop",
+    "usage": {"total_tokens": 2_577},
+    "results": [{"id": "refunds.md#4", "embedding": {"dims": 1_536, "norm": 1}, "text": "Orders can be returned"}],
+    "odd\x1b[31m": "\x1b]0;title\x07 [bold]no markup[/bold] \u202e",
+}
+
+
+class _Text:
+    """The payloads one after another, each where its step says."""
+
+    def __init__(self, payloads: Mapping[int, object]) -> None:
+        self.data = b""
+        self._spans: dict[int, Span] = {}
+        for number, payload in payloads.items():
+            data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+            self._spans[number] = Span(len(self.data), len(self.data) + len(data))
+            self.data += data + b"\n"
+
+    def span_of(self, number: int) -> Span:
+        """Where the payload of a step is; an empty object where none is given."""
+        return self._spans.get(number, self._spans[0])
+
+
+_ARGUMENTS = json.dumps({"order": {"id": "A-1017", "days": 40}, "reason": "opened"})
+_ASKED = [{"role": "system", "content": "Answer from the handbook. " * 8}, {"role": "user", "content": "refund?"}]
+
+TEXT = _Text(
+    {
+        0: {},
+        4: {"model": "chat-1", "messages": _ASKED, "usage": {"total_tokens": 2_126}},
+        7: PAYLOAD,
+        8: {"model": "chat-1", "tool_calls": [{"name": "refund_lookup", "arguments": _ARGUMENTS}]},
+        9: b'{"url": "https://shop.test/refunds", "status": 200, "status": 503, "body": "try again later"}',
+        10: {"status": 503},
+    }
+)
+
+
 def _step(
     n: int, parent: int | None, kind: str, name: str, start: float, took: float | None, error: str | None = None
 ) -> Step:
-    spans = (Span(100 * n, 100 * n + 50),)
+    spans = (TEXT.span_of(n),)
     status = "error" if error else "ok"
     return Step(n, parent, False, kind, name, status, _START + start, took, error, spans, f"step-{n}")
 
@@ -122,23 +167,11 @@ def report(
     return replace(found, join_findings=judge_joined(joined), indexes=indexes)
 
 
-PAYLOAD = {
-    "query": "refund after 40 days",
-    "queryVec": [0.5] * 1_536,
-    "topK": 12,
-    "minScore": 0.6,
-    "authorization": "Bearer abcdefghijklmnop",
-    "usage": {"total_tokens": 2_577},
-    "results": [{"id": "refunds.md#4", "embedding": {"dims": 1_536, "norm": 1}, "text": "Orders can be returned"}],
-    "odd\x1b[31m": "\x1b]0;title\x07 [bold]no markup[/bold] \u202e",
-}
-
-
 def run() -> FakeRecording:
     """Give the run of the design."""
     alone = report(RUN, tuple(map(_alone, RETRIEVALS)))
     joined = report(RUN, tuple(map(_joined, RETRIEVALS)))
-    return FakeRecording(alone, joined, {STEPS[6].spans[0]: PAYLOAD, STEPS[8].spans[0]: {"status": 503}})
+    return FakeRecording(alone, joined, TEXT.data)
 
 
 def cut_short() -> FakeRecording:
@@ -148,13 +181,13 @@ def cut_short() -> FakeRecording:
     )
     notes = (Note("the last line is cut short and left out", line=3_120, byte=2_000_000, left_out=True),)
     return FakeRecording(
-        report(CUT, run=run, steps=STEPS[:8], notes=notes, vectors=VectorTotals(0, 3, 2_760_000, None))
+        report(CUT, run=run, steps=STEPS[:8], notes=notes, vectors=VectorTotals(0, 3, 2_760_000, None)), text=TEXT.data
     )
 
 
 def plain() -> FakeRecording:
     """Nothing is wrong, and nothing was searched."""
-    return FakeRecording(report(PLAIN, steps=STEPS[:2], vectors=VectorTotals(0, 0, 12_000, 12_000)))
+    return FakeRecording(report(PLAIN, steps=STEPS[:2], vectors=VectorTotals(0, 0, 12_000, 12_000)), text=TEXT.data)
 
 
 def reader() -> FakeReader:

@@ -14,9 +14,7 @@ from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, Driver, driven
 from tests.tui.fakes import FakeReader, FakeRecording
 from workbench.index.job import Job
 from workbench.index.problems import Problem
-from workbench.recordings.model import Span, Step
 from workbench.tui.app import WorkbenchApp
-from workbench.tui.payload import MOST_ROWS, Sort, payload_rows, read_payload
 from workbench.tui.reading import FileReader
 from workbench.tui.recorded import arrange
 from workbench.tui.screens.main import MainScreen
@@ -43,6 +41,14 @@ async def at(app: Driver, path: str, *keys: str) -> None:
 def keys_of(text: str) -> list[str]:
     """Give the keys that type a path."""
     return [{"/": "slash", "-": "minus", "_": "underscore", ".": "full_stop"}.get(each, each) for each in text]
+
+
+def shown_in(steps: Steps) -> list[int]:
+    """Give the numbers of the steps that are seen, in their order."""
+    recorded = steps.recorded
+    assert recorded is not None
+    rows = (steps._place(row) for row in range(steps.list.row_count()))
+    return [recorded.rows[place].step.n for place in rows if place is not None]
 
 
 def view_of(app: Driver) -> object:
@@ -111,38 +117,48 @@ class TestSteps:
             assert "lean boundaries" in app.text
             assert "the last line is cut short and left out (line 3,120)" in app.text
 
-    async def test_brackets_go_through_errors_and_retrievals_and_round(self) -> None:
+    async def test_brackets_go_through_retrievals_and_curly_ones_through_errors_and_round(self) -> None:
         async with driven(scene.reader(), paths=scene.PATHS) as app:
             await at(app, scene.RUN, "enter")
             steps = view_of(app)
             assert isinstance(steps, Steps)
-            seen = []
-            for _ in range(6):
-                await app.press("right_square_bracket")
-                assert steps.here is not None
-                seen.append(steps.here.step.n)
-            assert seen == [3, 7, 9, 10, 11, 3]
-            await app.press("left_square_bracket", "left_square_bracket")
-            assert steps.here is not None
-            assert steps.here.step.n == 10
+
+            async def seen(key: str, times: int) -> list[int | None]:
+                numbers = []
+                for _ in range(times):
+                    await app.press(key)
+                    numbers.append(steps.step_here)
+                return numbers
+
+            assert await seen("right_square_bracket", 4) == [3, 7, 11, 3]
+            assert await seen("left_square_bracket", 2) == [11, 7]
+            assert await seen("right_curly_bracket", 3) == [9, 10, 9]
+            assert await seen("left_curly_bracket", 2) == [10, 9]
+
+    async def test_the_next_error_is_a_key_away_from_the_retrievals_too(self) -> None:
+        async with driven(scene.reader(), paths=scene.PATHS) as app:
+            await at(app, scene.RUN, "2", "right_square_bracket", "right_curly_bracket")
+            steps = view_of(app)
+            assert isinstance(steps, Steps)
+            assert steps.step_here == 9
 
     async def test_errors_first_puts_the_failed_steps_on_top_and_back(self) -> None:
         async with driven(scene.reader(), paths=scene.PATHS) as app:
             await at(app, scene.RUN, "enter", "e")
             steps = view_of(app)
             assert isinstance(steps, Steps)
-            assert [row.step.n for row in steps._rows[:3]] == [9, 10, 1]
+            assert shown_in(steps)[:3] == [9, 10, 1]
             assert steps.here is not None
             assert steps.here.step.n == 9
             await app.press("e")
-            assert [row.step.n for row in steps._rows] == list(range(1, 14))
+            assert shown_in(steps) == list(range(1, 14))
             assert steps.here.step.n == 9
 
     async def test_the_payload_has_vectors_as_their_shape_and_no_secret(self) -> None:
         async with driven(scene.reader(), paths=scene.PATHS) as app:
             await at(app, scene.RUN, "enter", "right_square_bracket", "right_square_bracket")
             await app.until_read()
-            assert "⟨1,536 dims · norm 19.6⟩" in app.text
+            assert "⟨1,536 dims · norm 19.5959⟩" in app.text
             assert "abcdefghijklmnop" not in app.text
             assert "[redacted]" in app.text
             await app.press("tab", *["j"] * 3)
@@ -219,7 +235,7 @@ class TestRetrievals:
 
     async def test_a_step_leads_to_its_retrieval_and_back(self) -> None:
         async with driven(scene.reader(), paths=scene.PATHS) as app:
-            await at(app, scene.RUN, "enter", *["right_square_bracket"] * 5, "enter")
+            await at(app, scene.RUN, "enter", *["right_square_bracket"] * 3, "enter")
             view = view_of(app)
             assert isinstance(view, Retrievals)
             assert view.place == 2
@@ -263,24 +279,6 @@ class TestTheSlimCopy:
         assert slim_name("a/run.json") == "a/run.slim.json"
         assert slim_name("a/run.jsonl.gz") == "a/run.slim.jsonl"
         assert slim_name("run") == "run.slim"
-
-
-class TestThePayload:
-    """The rows of a value."""
-
-    def test_depth_and_number_of_rows_are_bounded(self) -> None:
-        deep: object = "end"
-        for _ in range(5_000):
-            deep = [deep]
-        assert len(payload_rows(deep)) < 300
-        rows = payload_rows([*range(3 * MOST_ROWS), "not a vector"])
-        assert len(rows) == MOST_ROWS + 1
-        assert rows[-1].sort is Sort.LEFT_OUT
-
-    def test_a_part_of_a_huge_payload_is_shown_and_the_rest_counted(self) -> None:
-        step = Step(1, None, False, "span", "big", "ok", None, None, None, (Span(0, 50 << 20),))
-        rows = read_payload(FakeRecording(scene.report("x"), values={Span(0, 4 << 20): {"a": 1}}), step, Job())
-        assert [row.text for row in rows] == ["1", "48,234,496 bytes more are not shown"]
 
 
 class TestArranged:

@@ -46,7 +46,7 @@ def find_secrets(value: object) -> dict[tuple[str | int, ...], str]:
         if isinstance(node, dict):
             label = node.get("name", node.get("key"))
             for key, each in node.items():
-                under = label if key == "value" and isinstance(label, str) and not is_secret_key(key) else key
+                under = name_over(key, label)
                 if isinstance(each, str | dict | list):
                     waiting.append((each, (*path, key), under))
         elif isinstance(node, list):
@@ -58,6 +58,11 @@ def find_secrets(value: object) -> dict[tuple[str | int, ...], str]:
             if shown != node:
                 found[path] = shown
     return found
+
+
+def name_over(key: str, label: object) -> str:
+    """Give the name that a field of an object stands under; ``label`` is what the object has as ``name`` or ``key``."""
+    return label if key == "value" and isinstance(label, str) else key
 
 
 def is_secret_key(name: str) -> bool:

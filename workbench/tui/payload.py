@@ -1,34 +1,23 @@
-"""The values behind a step as rows of a JSON tree: vectors as their shape, secrets masked, bounded in every way.
+"""The values behind a step as a tree of JSON that is unfolded a level at a time: its nodes, and the rows of them.
 
-Made on a thread, since parsing a payload and going over it may take a while.
+What is made from the file is made on a thread, see payload_reading.py; nodes are joined to the tree on the event loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from workbench.core.summary import is_numeric_vector, summarize_vector
-from workbench.recordings.model import Span, Step
-from workbench.recordings.secrets import find_secrets, mask_text
-from workbench.recordings.wide import find_wide
+from workbench.recordings.secrets import mask_text
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
-    from workbench.tui.recorded import OpenRecording
-
-MOST_BYTES = 4 << 20
-"""How much of one payload is parsed; what is left out is said."""
-
-MOST_ROWS = 20_000
-MOST_TEXT = 4_000
-_FEWEST_NUMBERS = 8
-_DEEPEST = 200
+    from workbench.recordings.browsing import Text
+    from workbench.recordings.model import Span
 
 Name = str | int
-Shapes = Mapping[tuple[Name, ...], tuple[int, float]]
+Shapes = dict[tuple[Name, ...], tuple[int, float]]
 
 
 class Sort(StrEnum):
@@ -36,103 +25,182 @@ class Sort(StrEnum):
 
     HOLDS = "holds others"
     TEXT = "text"
+    LINE = "a line of a text"
     SCALAR = "scalar"
     VECTOR = "vector"
     SECRET = "secret"
     LEFT_OUT = "left out"
 
 
+class Holds(StrEnum):
+    """What a node unfolds into."""
+
+    NOTHING = "nothing"
+    MEMBERS = "members"
+    JSON = "the JSON in a string"
+    LINES = "the lines of a text"
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One value.
+
+    Attributes:
+        text, span: where its bytes are.
+        name: its key or index; None for a value that stands alone.
+        place: which child it is of the node ``up``, from 0.
+        under: the name that tells whether it is a secret.
+        shown: what is drawn of it, secrets masked.
+        shape: dims and norm of a vector.
+        repeated: which one it is of how many with the same key; None for a key that is there once.
+        children: those that are made, from the one with the number ``first`` on.
+        following: where the next ones begin; None when there are no more.
+    """
+
+    text: Text
+    span: Span
+    name: Name | None
+    up: Node | None
+    place: int
+    under: str
+    shown: str
+    sort: Sort
+    holds: Holds = Holds.NOTHING
+    repeated: tuple[int, int] | None = None
+    shape: tuple[int, float] | None = None
+    depth: int = 0
+    open: bool = False
+    made: bool = False
+    first: int = 0
+    following: int | None = None
+    children: list[Node] = field(default_factory=list)
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The way to it by names."""
+        way: list[Name] = []
+        at: Node | None = self
+        while at is not None:
+            if at.name is not None:
+                way.append(at.name)
+            at = at.up
+        return tuple(reversed(way))
+
+    @property
+    def path(self) -> str:
+        """The way to it in words, secrets masked; a line of a text is its text's."""
+        if self.sort is Sort.LINE and self.up is not None:
+            return self.up.path
+        return mask_text(".".join(map(str, self.names)))
+
+    @property
+    def key(self) -> str:
+        """Its key as it is drawn."""
+        return "" if self.name is None or self.sort is Sort.LINE else mask_text(str(self.name))
+
+
+class Beyond(StrEnum):
+    """A row that stands for children that are not made."""
+
+    BEFORE = "before"
+    BEHIND = "behind"
+
+
 @dataclass(frozen=True, slots=True)
 class PayloadRow:
-    """One value: how deep it stands, its key, what is shown of it, and the way to it."""
+    """A row of the tree: a node, or what of its children is not there."""
 
-    depth: int
-    key: str
-    text: str
-    sort: Sort
-    path: str
+    node: Node
+    beyond: Beyond | None = None
 
-
-def read_payload(recording: OpenRecording, step: Step, job: Job) -> tuple[PayloadRow, ...]:
-    """Read what a recording holds of a step. Raises RecordingError when the file was changed, Cancelled."""
-    rows: list[PayloadRow] = []
-    for place, span in enumerate(step.spans):
-        job.checkpoint()
-        value = recording.value(Span(span.start, min(span.end, span.start + MOST_BYTES)))
-        root = "" if len(step.spans) == 1 else str(place + 1)
-        rows += payload_rows(value, root, MOST_ROWS - len(rows), job)
-        if span.size > MOST_BYTES:
-            left = f"{span.size - MOST_BYTES:,} bytes more are not shown"
-            rows.append(PayloadRow(0, "", left, Sort.LEFT_OUT, root))
-    return tuple(rows)
+    @property
+    def depth(self) -> int:
+        """How far it is indented."""
+        return self.node.depth + (self.beyond is not None)
 
 
-def payload_rows(value: object, root: str = "", most: int = MOST_ROWS, job: Job | None = None) -> list[PayloadRow]:
-    """Lay a value out as rows; ``root`` names it where it is one of several."""
-    secrets = find_secrets(value)
-    shapes: Shapes = {each.path: (each.dims, each.norm) for each in find_wide(value)[0]}
-    rows: list[PayloadRow] = []
-    waiting: list[tuple[object, tuple[Name, ...], Name | None, int]] = []
-    if root or not isinstance(value, dict | list):
-        waiting.append((value, (), root or None, 0))
-    else:
-        waiting += reversed([(each, (name,), name, 0) for name, each in _members(value)])
-    while waiting:
-        if len(rows) >= most:
-            rows.append(
-                PayloadRow(0, "", f"{len(waiting):,} values and what is in them are not shown", Sort.LEFT_OUT, "")
-            )
-            break
-        if job is not None and len(rows) % 1_000 == 0:
-            job.checkpoint()
-        node, path, name, depth = waiting.pop()
-        text, sort = _shown(node, path, secrets, shapes)
-        key = mask_text("" if name is None else str(name))[:MOST_TEXT]
-        rows.append(PayloadRow(depth, key, text, sort, _path(root, path)))
-        if sort is Sort.HOLDS and depth < _DEEPEST:
-            waiting += reversed([(each, (*path, below), below, depth + 1) for below, each in _members(node)])
-    return rows
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Children of a node that were made; ``behind`` puts them behind those that are there."""
+
+    node: Node
+    children: list[Node]
+    first: int
+    following: int | None
+    behind: bool = False
 
 
-def _members(node: object) -> Sequence[tuple[Name, object]]:
-    if isinstance(node, dict):
-        return list(node.items())
-    return list(enumerate(node)) if isinstance(node, list) else []
+class PayloadTree:
+    """The payload of a step: ``tops`` are the values of its spans, those that are shown as their children only too."""
+
+    def __init__(self, tops: list[Node]) -> None:
+        self.tops = tops
+        self.rows: list[PayloadRow] = []
+        self.lay_out()
+
+    def lay_out(self) -> None:
+        """Make the rows anew after something was folded or unfolded."""
+        rows: list[PayloadRow] = []
+        waiting: list[PayloadRow] = [PayloadRow(top) for top in reversed(self.tops)]
+        while waiting:
+            row = waiting.pop()
+            node = row.node
+            if row.beyond is not None:
+                rows.append(row)
+                continue
+            if node.depth >= 0:
+                rows.append(row)
+            if not node.open:
+                continue
+            if node.following is not None:
+                waiting.append(PayloadRow(node, Beyond.BEHIND))
+            waiting += [PayloadRow(child) for child in reversed(node.children)]
+            if node.first:
+                waiting.append(PayloadRow(node, Beyond.BEFORE))
+        self.rows = rows
+
+    def place_of(self, node: Node) -> int | None:
+        """Give the row of a node."""
+        return next((at for at, row in enumerate(self.rows) if row.node is node and row.beyond is None), None)
+
+    def take(self, all_made: Iterable[Made]) -> None:
+        """Join made children to their nodes, and unfold these."""
+        for made in all_made:
+            node = made.node
+            if made.behind:
+                node.children += made.children
+            else:
+                node.children, node.first = list(made.children), made.first
+            node.following, node.made, node.open = made.following, True, True
+            mark_repeated(node)
+        self.lay_out()
+
+    def fold(self, node: Node) -> None:
+        """Fold a node; what was made of it stays."""
+        node.open = False
+        self.lay_out()
+
+    def fold_all(self) -> None:
+        """Fold everything but the first level."""
+        waiting = list(self.tops)
+        while waiting:
+            node = waiting.pop()
+            waiting += node.children
+            node.open = node.depth < 0
+        self.lay_out()
 
 
-def _path(root: str, path: tuple[Name, ...]) -> str:
-    return mask_text(".".join([*filter(None, [root]), *map(str, path[:_DEEPEST])]))
-
-
-def _shown(
-    node: object, path: tuple[Name, ...], secrets: Mapping[tuple[Name, ...], str], shapes: Shapes
-) -> tuple[str, Sort]:
-    shape = shapes.get(path) or _shape(node, path)
-    if shape is not None:
-        return f"⟨{shape[0]:,} dims · norm {shape[1]:.4g}⟩", Sort.VECTOR
-    if isinstance(node, str):
-        if path in secrets:
-            return f'"{secrets[path][:MOST_TEXT]}"', Sort.SECRET
-        more = f" … {len(node):,} characters" if len(node) > MOST_TEXT else ""
-        return f'"{node[:MOST_TEXT]}"{more}', Sort.TEXT
-    if isinstance(node, dict):
-        return f"{{{len(node):,}}}", Sort.HOLDS
-    if isinstance(node, list):
-        return f"[{len(node):,}]", Sort.HOLDS
-    if node is None or isinstance(node, bool):
-        return {None: "null", True: "true", False: "false"}[node], Sort.SCALAR
-    return str(node)[:MOST_TEXT], Sort.SCALAR
-
-
-def _shape(node: object, path: tuple[Name, ...]) -> tuple[int, float] | None:
-    """Give dims and norm of a list of numbers that is a vector, and of a summary that stands for one."""
-    if isinstance(node, list) and is_numeric_vector(node):
-        named = any(each in ("embedding", "embeddings") for each in path[-2:])
-        if named or len(node) >= _FEWEST_NUMBERS:
-            summary = summarize_vector(node)
-            return summary.dims, summary.norm
-    if isinstance(node, dict) and node.keys() == {"dims", "norm"}:
-        dims, norm = node["dims"], node["norm"]
-        if type(dims) is int and isinstance(norm, int | float):
-            return dims, float(norm)
-    return None
+def mark_repeated(node: Node) -> None:
+    """Say of each child whose key is there more than once which one it is."""
+    if node.sort is not Sort.HOLDS and node.holds is not Holds.JSON:
+        return
+    count: dict[Name | None, int] = {}
+    for child in node.children:
+        count[child.name] = count.get(child.name, 0) + 1
+    if len(count) == len(node.children):
+        return
+    seen: dict[Name | None, int] = {}
+    for child in node.children:
+        if count[child.name] > 1:
+            seen[child.name] = seen.get(child.name, 0) + 1
+            child.repeated = (seen[child.name], count[child.name])

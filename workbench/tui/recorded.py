@@ -16,14 +16,17 @@ from workbench.tui.state import State
 if TYPE_CHECKING:
     from workbench.checkup.recording_report import RecordingReport
     from workbench.crosscheck.joining import JoinedRetrieval
-    from workbench.recordings.model import Span, Step
+    from workbench.recordings.browsing import Text
+    from workbench.recordings.model import Step
+    from workbench.tui.step_tree import StepTree
 
 
 class OpenRecording(Protocol):
-    """What is asked of an open recording beside its report: the values behind a step."""
+    """What is asked of an open recording beside its report: the bytes behind a step."""
 
-    def value(self, span: Span) -> object:
-        """Parse a range of it, complete parts only where it is cut. Raises RecordingError when the file changed."""
+    @property
+    def document(self) -> Text:
+        """Its text, by range. Reading raises RecordingError when the file changed."""
         ...
 
     def close(self) -> None:
@@ -53,17 +56,14 @@ class Recorded:
     Attributes:
         report: what ``show --json`` says.
         rows: its steps in the order of the tree.
-        errors_first: the same, with the failed ones on top.
-        marks, marks_first: the places among the rows of what failed or searched, in either order.
+        tree: how the rows hang together, for folding and filtering them; None where there are none.
         clipped: retrieved chunks of which the embedder read only a part; wrong: retrievals in a wrong space.
         began_ms, ended_ms: from the first beginning to the last end of a step; both 0 when no time is recorded.
     """
 
     report: RecordingReport
     rows: tuple[StepRow, ...] = ()
-    errors_first: tuple[StepRow, ...] = ()
-    marks: tuple[int, ...] = ()
-    marks_first: tuple[int, ...] = ()
+    tree: StepTree | None = None
     clipped: int = 0
     wrong: int = 0
     began_ms: float = 0.0
@@ -73,6 +73,11 @@ class Recorded:
     def retrievals(self) -> tuple[JoinedRetrieval, ...]:
         """Its searches, with what the open indexes know of them."""
         return self.report.joined.retrievals
+
+    @property
+    def any_failed(self) -> bool:
+        """Whether a step failed."""
+        return self.tree is not None and bool(self.tree.failed.any())
 
     @property
     def duration_ms(self) -> float | None:
@@ -86,29 +91,22 @@ class Recorded:
 def arrange(report: RecordingReport) -> Recorded:
     """Put the steps into the order of their rows. It takes time by their number: not for the event loop."""
     from workbench.recordings.steps import in_tree_order
+    from workbench.tui.step_tree import StepTree
 
     parents = {step.parent for step in report.steps}
     made = {each.retrieval.step: place for place, each in enumerate(report.joined.retrievals) if each.retrieval.step}
     ordered = in_tree_order(report.steps)
     rows = tuple(StepRow(step, depth, step.n in parents, made.get(step.n)) for step, depth in ordered)
-    failed = [row for row in rows if row.failed]
-    errors_first = (*failed, *(row for row in rows if not row.failed)) if failed else rows
     began, ended = _times(report.steps)
     return Recorded(
         report,
         rows,
-        errors_first,
-        _marks(rows),
-        _marks(errors_first),
+        StepTree(rows) if rows else None,
         _clipped(report.joined.retrievals),
         sum(each.space is not None for each in report.joined.retrievals),
         began,
         ended,
     )
-
-
-def _marks(rows: Sequence[StepRow]) -> tuple[int, ...]:
-    return tuple(place for place, row in enumerate(rows) if row.failed or row.retrieval is not None)
 
 
 def _times(steps: Sequence[Step]) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.checkup.findings import Severity
 from workbench.checkup.wording import counted, duration_text, size_text
+from workbench.recordings.secrets import mask_text
 from workbench.tui.draw import Line, Tone, number, wrap
 from workbench.tui.recorded import Recorded
 from workbench.tui.signs import Signs
@@ -83,32 +84,45 @@ def _sizes(vectors: VectorTotals, signs: Signs) -> Line:
     return Line().add(f"{before} → ", Tone.MUTED).add(after, bold=True)
 
 
-def worst_line(recorded: Recorded, signs: Signs, width: int) -> Line | None:
-    """Give the worst finding in one row with the key that shows all; None where nothing is wrong."""
+def worst_lines(recorded: Recorded, signs: Signs, width: int) -> list[Line]:
+    """Give the worst finding in one row with the key that shows all, and what the producer did not record in another.
+
+    None of them where nothing is to be said.
+    """
     report = recorded.report
-    said = len(report.findings) + len(report.run.not_recorded) + len(report.notes)
+    missing = report.run.not_recorded
+    said = len(report.findings) + len(missing) + len(report.notes)
     if not said:
-        return None
+        return []
     tail = Line().add("v", Tone.ACCENT, bold=True).add(f" {'what is said' if said == 1 else f'all {said}'}", Tone.MUTED)
+    lines: list[Line] = []
     if report.findings:
         worst = report.findings[0]
-        line = Line().add(f"{_sign(worst.severity, signs)} ", _TONES[worst.severity], bold=True).add(worst.message)
-    else:
-        what = report.run.not_recorded[0] if report.run.not_recorded else report.notes[0].message
-        line = Line().add(f"{signs.dot} ", Tone.FAINT).add(what, Tone.MUTED)
-    return line.cut(max(0, width - tail.cells - 2), signs.more).right(tail, width)
+        lines.append(
+            Line().add(f"{_sign(worst.severity, signs)} ", _TONES[worst.severity], bold=True).add(worst.message)
+        )
+    if missing:
+        lead = Line().add(f"{signs.warn} ", Tone.WARN, bold=True).add("not recorded: ", Tone.MUTED)
+        lines.append(lead.add(mask_text(missing[0])))
+    if not lines:
+        lines.append(Line().add(f"{signs.dot} ", Tone.FAINT).add(report.notes[0].message, Tone.MUTED))
+    lines[0] = lines[0].cut(max(0, width - tail.cells - 2), signs.more).right(tail, width)
+    return [line.cut(width, signs.more) for line in lines]
 
 
 def said_lines(recorded: Recorded, signs: Signs, width: int) -> list[Line]:
     """Give everything that is said of the recording: findings, what is not recorded, what is odd, its run."""
-    from workbench.recordings.secrets import mask_text
-
     report = recorded.report
     lines: list[Line] = []
     for finding in report.findings:
         lead = Line().add(f"{_sign(finding.severity, signs)} ", _TONES[finding.severity], bold=True)
         lines += _told(lead, finding.message, width, Tone.TEXT)
         lines += _told(Line(), finding.fix, width, Tone.MUTED)
+    for error in report.errors:
+        if error.step is None:
+            lines += _told(
+                Line().add(f"{signs.bad} ", Tone.ERROR, bold=True), mask_text(error.message), width, Tone.TEXT
+            )
     for sentence in report.run.not_recorded:
         lines += _told(Line().add("not recorded ", Tone.FAINT), mask_text(sentence), width, Tone.MUTED)
     for note in report.notes:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from workbench.checkup.wording import duration_text
+from workbench.checkup.wording import counted, duration_text
 from workbench.recordings.secrets import mask_text
 from workbench.tui.draw import Line, Tone, cells, clip, number
+from workbench.tui.pages.marking import mark
 from workbench.tui.recorded import Recorded, StepRow
 from workbench.tui.signs import Signs
+
+if TYPE_CHECKING:
+    from workbench.tui.step_tree import Choice
 
 _DEEPEST = 8
 _TICKS = 4
@@ -59,25 +65,73 @@ def _tick(span: float) -> float:
     return next((size * factor for factor in (1, 2, 5) if span / (size * factor) <= _TICKS), size * 10)
 
 
-def step_line(row: StepRow, recorded: Recorded, width: int, signs: Signs, *, here: bool) -> Line:
+@dataclass(frozen=True, slots=True)
+class StepLook:
+    """How a row stands among those that are seen.
+
+    Attributes:
+        depth: how far it is indented.
+        open: whether what is part of it is shown; None where nothing is part of it, or folding means nothing.
+        inside: how many steps are folded away in it, and how many of those failed.
+        pattern: what was searched for.
+    """
+
+    depth: int
+    open: bool | None = None
+    inside: tuple[int, int] = (0, 0)
+    pattern: re.Pattern[str] | None = None
+
+
+def step_line(row: StepRow, recorded: Recorded, width: int, signs: Signs, look: StepLook, *, here: bool) -> Line:
     """Draw one step."""
     columns = step_columns(width)
     sign, tone = _sign_of(row, recorded, signs)
-    line = (
-        Line()
-        .to(2 * min(row.depth, _DEEPEST))
-        .add(sign, tone, bold=True)
-        .to(2 * min(row.depth, _DEEPEST) + signs.state_cells + 1)
-    )
+    indent = 2 * min(look.depth, _DEEPEST)
+    line = Line().to(indent)
+    if look.open is not None:
+        line.add(signs.opened if look.open else signs.closed, Tone.MUTED).add(" ")
+        if sign:
+            line.add(sign, tone, bold=True).add(" ")
+    else:
+        line.add(sign, tone, bold=True).to(indent + signs.state_cells + 1)
     quiet = not (row.is_parent or row.failed or row.retrieval is not None or here)
     name = clip(step_name(row), max(4, columns.name - line.cells), signs.more)
-    line.add(name, Tone.MUTED if quiet else Tone.TEXT, bold=here or row.is_parent)
+    mark(line.add(name, Tone.MUTED if quiet else Tone.TEXT, bold=here or row.is_parent), look.pattern)
     line.to(columns.fall).extend(_fall(row, recorded, columns.fall_cells, signs).spans)
     line.to(columns.took).extend(_took(row).spans)
     if columns.told_cells:
         told, told_tone = _told(row, recorded)
+        if look.open is False and not told:
+            told, told_tone = _folded_in(look.inside)
         line.to(columns.told).add(clip(told, columns.told_cells, signs.more), told_tone, bold=row.failed)
     return line
+
+
+def hidden_fact(choice: Choice, seen: int, rows: int, any_failed: bool) -> Line:
+    """Say how many steps there are, and what of them is not seen."""
+    fact = Line()
+    if choice.filters:
+        fact.add(f"{number(seen)} of {counted(rows, 'step')}", Tone.WARN)
+        if choice.errors_only:
+            fact.add("; failed only", Tone.MUTED)
+        if choice.hidden:
+            fact.add(f"; {', '.join(sorted(map(mask_text, choice.hidden)))} hidden", Tone.MUTED)
+        return fact
+    if choice.errors_first:
+        return fact.add("errors first" if any_failed else "no step failed", Tone.MUTED)
+    return fact.add(counted(rows, "step"), Tone.FAINT)
+
+
+def _folded_in(inside: tuple[int, int]) -> tuple[str, Tone]:
+    steps, failed = inside
+    return (
+        (f"{counted(steps, 'step')}, {number(failed)} failed", Tone.ERROR)
+        if failed
+        else (
+            counted(steps, "step"),
+            Tone.FAINT,
+        )
+    )
 
 
 def step_name(row: StepRow) -> str:

@@ -1,4 +1,4 @@
-"""What both views of a recording share: going to another of its rows, and the slim copy."""
+"""What all views of a recording share: going to its errors and retrievals, finding in it, and the slim copy."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from workbench.tui.widgets.typed import Question
 if TYPE_CHECKING:
     from workbench.recordings.summarize import Summary
     from workbench.tui.recorded import OpenRecording, Recorded
+    from workbench.tui.views.steps import Steps
 
 _COPY = "copy"
 
@@ -25,9 +26,68 @@ def action_of(id: str, keys: str, shown: str, title: str, help: str, *, in_foote
 
 WRITE = action_of("write_slim", "w", "w", "write", "write a copy with every vector as its dims and norm")
 
+NEXT_RETRIEVAL = action_of("next_retrieval", "right_square_bracket", "] [", "retrieval", "go to the next retrieval")
+PREVIOUS_RETRIEVAL = action_of(
+    "previous_retrieval", "left_square_bracket", "[", "before", "go to the retrieval before", in_footer=False
+)
+NEXT_ERROR = action_of("next_error", "right_curly_bracket", "} {", "error", "go to the next step that failed")
+PREVIOUS_ERROR = action_of(
+    "previous_error", "left_curly_bracket", "{", "error before", "go to the failed step before", in_footer=False
+)
+FIND = action_of("find_in", "slash", "/", "find", "find in names, ids, keys and values, also in strings with JSON")
+EVERYWHERE = (NEXT_RETRIEVAL, PREVIOUS_RETRIEVAL, NEXT_ERROR, PREVIOUS_ERROR, FIND, WRITE)
+"""What every view of a recording can do."""
+
 
 class RecordingView(View):
     """A view of a recording."""
+
+    @property
+    def step_here(self) -> int | None:
+        """The number of the step that is looked at, from which the next error is counted; None for the first one."""
+        return None
+
+    def find(self) -> bool:
+        """Search in the recording."""
+        self.action_find_in()
+        return True
+
+    def action_find_in(self) -> None:
+        """Search among the steps and in their payloads, wherever this is asked for."""
+        steps = self._steps()
+        if steps is not None:
+            steps.action_find_in()
+
+    def action_next_error(self) -> None:
+        """Go to the next step that failed; after the last one comes the first."""
+        self._go_to_error(1)
+
+    def action_previous_error(self) -> None:
+        """Go to the one before."""
+        self._go_to_error(-1)
+
+    def _go_to_error(self, by: int) -> None:
+        number = self.step_here
+        if self.recorded is not None and not self.recorded.any_failed:
+            self.desk.say("no step failed")
+            return
+        steps = self._steps()
+        if steps is not None:
+            steps.go_to_error(by, number)
+
+    def action_next_retrieval(self) -> None:
+        """Go to the retrieval that is looked at."""
+        self.desk.choose_view("retrievals")
+
+    def action_previous_retrieval(self) -> None:
+        """Go there as well: it is the view of retrievals that goes through them."""
+        self.desk.choose_view("retrievals")
+
+    def _steps(self) -> Steps | None:
+        from workbench.tui.views.steps import Steps
+
+        view = self.desk.choose_view("steps")
+        return view if isinstance(view, Steps) else None
 
     @property
     def recorded(self) -> Recorded | None:

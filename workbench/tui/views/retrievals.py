@@ -20,16 +20,20 @@ from workbench.tui.pages.evidence import (
 from workbench.tui.pages.parts import ROOMY, Frame, Page
 from workbench.tui.recorded import Recorded
 from workbench.tui.views import Desk, Subject
-from workbench.tui.views.recording import WRITE, RecordingView, action_of
+from workbench.tui.views.recording import (
+    EVERYWHERE,
+    FIND,
+    NEXT_ERROR,
+    PREVIOUS_ERROR,
+    WRITE,
+    RecordingView,
+    action_of,
+)
 from workbench.tui.widgets.detail import Detail
 from workbench.tui.widgets.lines import LineList, look_of
 from workbench.tui.widgets.rows import HeadRows, RowList
 
 _OPEN = action_of("open_candidate", "enter", "enter", "go to chunk", "open the chunk in the index that has it")
-_NEXT = action_of("next_retrieval", "right_square_bracket", "] [", "retrieval", "go to the next retrieval")
-_PREVIOUS = action_of(
-    "previous_retrieval", "left_square_bracket", "[", "before", "go to the retrieval before", in_footer=False
-)
 _STEP = action_of("to_step", "s", "s", "its step", "go to the step that made it")
 _PART = action_of("next_part", "tab", "tab", "passage", "go to what is known of a candidate, then to the sources")
 _COPY = action_of("copy_id", "y", "y", "copy id", "copy the id under the cursor")
@@ -38,7 +42,7 @@ _COPY = action_of("copy_id", "y", "y", "copy id", "copy the id under the cursor"
 class Retrievals(RecordingView):
     """Head, candidates with the threshold among them, and what is known of the one under the cursor."""
 
-    ACTIONS: ClassVar[tuple[Action, ...]] = (_OPEN, _NEXT, _PREVIOUS, _PART, _STEP, WRITE, _COPY)
+    ACTIONS: ClassVar[tuple[Action, ...]] = (_OPEN, *EVERYWHERE, _STEP, _PART, _COPY)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(ACTIONS)]
 
     def __init__(self, desk: Desk) -> None:
@@ -138,7 +142,12 @@ class Retrievals(RecordingView):
 
     def actions_here(self) -> tuple[Action, ...]:
         """Nothing can be done where nothing was searched."""
-        return self.ACTIONS if self.evidence is not None else (WRITE,)
+        return self.ACTIONS if self.evidence is not None else (NEXT_ERROR, PREVIOUS_ERROR, FIND, WRITE)
+
+    @property
+    def step_here(self) -> int | None:
+        """The step that made the retrieval."""
+        return self.evidence.joined.retrieval.step if self.evidence is not None else None
 
     def take_focus(self) -> None:
         """Give the focus to the candidates."""

@@ -49,7 +49,10 @@ class HeadRows(Bar):
 
 
 class RowList(LineList):
-    """Rows between two columns of air; ``stops_at`` names those the cursor can stand on, all without it."""
+    """Rows between two columns of air; ``stops_at`` names those the cursor can stand on, all without it.
+
+    ``opens`` and ``closes`` are a tree's motions to the right and left; they say whether they did anything.
+    """
 
     def __init__(
         self,
@@ -59,12 +62,16 @@ class RowList(LineList):
         id: str,
         nothing: Callable[[], str] = str,
         stops_at: Callable[[], Sequence[int] | None] = lambda: None,
+        opens: Callable[[], bool] = lambda: False,
+        closes: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(id=id)
         self._draw_row = draw_row
         self._count = count
         self._nothing = nothing
         self._stops_at = stops_at
+        self._opens = opens
+        self._closes = closes
 
     @property
     def inner(self) -> int:
@@ -105,9 +112,11 @@ class RowList(LineList):
             self._show_cursor()
 
     def action_inward(self) -> None:
-        """Open the row."""
-        self.post_message(self.Chosen(self))
+        """Unfold the row where it has something folded, else choose it."""
+        if not self._opens():
+            self.post_message(self.Chosen(self))
 
     def action_outward(self) -> None:
-        """Back to the sources."""
-        self.post_message(self.Left())
+        """Fold the row or go to what it is part of, else leave the list."""
+        if not self._closes():
+            self.post_message(self.Left())
