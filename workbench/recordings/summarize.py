@@ -7,12 +7,13 @@ import os
 import stat
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import IO
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import IO, cast
 
 from workbench.recordings.document import FileDocument
 from workbench.recordings.model import Note
+from workbench.recordings.picked import PickedPath, copy_without_picked
 from workbench.recordings.pieces import Kind, Piece, pieces_of
 from workbench.recordings.slim import Options, Slimmed, replaced, slimmed
 from workbench.recordings.spans import oddities
@@ -81,8 +82,12 @@ def summarize_file(
     out: str | os.PathLike[str],
     options: Options | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    *,
+    paths: Sequence[PickedPath] = (),
 ) -> Summary:
     """Write the slim copy of a recording to ``out``, which is replaced at once when the copy is whole.
+
+    ``paths`` are the user's own (rule W8): what stands there is replaced too.
 
     Raises RecordingError when the recording cannot be read as JSON, JSON Lines or JSON values one after another,
     SameFile when ``out`` is the recording itself by whatever name, and CannotWrite; ``out`` is then as it was.
@@ -92,7 +97,7 @@ def summarize_file(
         if document.is_same_file(out):
             raise SameFile
         with _replacing(os.fspath(out)) as file:
-            return _write(document, file, options or Options(), on_progress)
+            return _write(document, file, options or Options(), on_progress, paths)
     finally:
         document.close()
 
@@ -102,18 +107,34 @@ def summarize_to(
     file: IO[bytes],
     options: Options | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    *,
+    paths: Sequence[PickedPath] = (),
 ) -> Summary:
-    """Write the slim copy of a recording to an open stream. Raises RecordingError, maybe after parts were written."""
+    """Write the slim copy of a recording to an open stream, as ``summarize_file`` does to a file.
+
+    Raises RecordingError, maybe after parts were written.
+    """
     document = FileDocument(path)
     try:
-        return _write(document, file, options or Options(), on_progress)
+        return _write(document, file, options or Options(), on_progress, paths)
     finally:
         document.close()
 
 
 def _write(
-    document: FileDocument, file: IO[bytes], options: Options, on_progress: Callable[[int, int], None] | None
+    document: FileDocument,
+    file: IO[bytes],
+    options: Options,
+    on_progress: Callable[[int, int], None] | None,
+    paths: Sequence[PickedPath] = (),
 ) -> Summary:
+    if paths:
+        with tempfile.NamedTemporaryFile(prefix="workbench-") as held:
+            summary = _write(document, cast("IO[bytes]", held), options, on_progress)
+            held.flush()
+            after, taken, notes = copy_without_picked(held.name, file, paths)
+        by_rule = dict(sorted((Counter(summary.by_rule) + taken).items()))
+        return replace(summary, bytes_after=after, by_rule=by_rule, notes=(*summary.notes, *notes))
     notes: list[Note] = []
     totals = _Totals()
     after = 0
