@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, BinaryIO
 
@@ -19,7 +20,8 @@ from workbench.routing.log_format import epoch_ms
 from workbench.routing.model import Attempt, LogProblem, Operation, Record
 
 _EMBEDDING_CALLS = ("embedding", "aembedding")
-_MARKS = ("startTime", "status", "call_type")
+_MARKS = (b'"startTime"', b'"status"', b'"model_group"')
+_SNIFFED = re.compile(rb'"call_type"\s*:\s*"(a?embedding)"')
 _ATTACHED = ("spend_logs_metadata", "requester_metadata")
 _SECONDS = 1_000.0
 
@@ -47,16 +49,12 @@ class _Payload(msgspec.Struct, gc=False):
     response: msgspec.Raw = msgspec.Raw()
 
 
-def recognise(objects: Sequence[object]) -> str | None:
-    """Say how the first objects of a file show that it is a log of embeddings by LiteLLM; None when they do not."""
-    for value in objects:
-        for each in value if isinstance(value, list) else [value]:
-            payload = each.get("standard_logging_object", each) if isinstance(each, dict) else None
-            if not isinstance(payload, dict) or not all(mark in payload for mark in _MARKS):
-                continue
-            if payload["call_type"] in _EMBEDDING_CALLS and ("model_group" in payload or "litellm_call_id" in payload):
-                return f"LiteLLM's logging payload, of call type {payload['call_type']}"
-    return None
+def recognise(head: bytes) -> str | None:
+    """Say how the beginning of a file shows that it is a log of embeddings by LiteLLM; None when it does not."""
+    call = _SNIFFED.search(head)
+    if call is None or any(mark not in head for mark in _MARKS):
+        return None
+    return f"LiteLLM's logging payload, of call type {call[1].decode()}"
 
 
 def read(file: BinaryIO, *, primary: str | None = None) -> Iterator[Record | LogProblem]:
