@@ -12,6 +12,8 @@ from workbench.tui.verdicts import TONES, WORDS, lead_of, space_state, tag_of
 
 TAG_CELLS = 7
 
+_SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz", ".json.zst", ".jsonl.zst")
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -53,8 +55,8 @@ def _all_open(opened: Opened) -> Opened:
 
 
 def is_named(row: Row, named: str) -> bool:
-    """Whether a name holds what is looked for, in any case."""
-    return named.casefold() in row.name.casefold()
+    """Whether a name, or the worst word about it (``2 err``), holds what is looked for, in any case."""
+    return named.casefold() in row.name.casefold() or named.casefold() in row.tag.casefold()
 
 
 def _only_named(rows: list[Row], named: str) -> list[Row]:
@@ -174,14 +176,22 @@ def draw_row(row: Row, width: int, signs: Signs, *, here: bool, focused: bool) -
         line.add(lead_of(row.state, signs), TONES[row.state], bold=row.state in (State.BAD, State.WARN))
     mark = f" {signs.closed}" if row.expanded is False else ""
     tail = _tail(row, width)
-    if line.cells + cells(row.name) + cells(mark) + tail.cells + 2 > width and row.tag:
+    name = row.name
+    if line.cells + cells(name) + cells(mark) + tail.cells + 2 > width:
+        # The kind of file goes first: every recording of a folder has the same.
+        name = _without_suffix(name)
+    if line.cells + cells(name) + cells(mark) + tail.cells + 2 > width and row.tag:
         # A name is worth more than a count that the detail says as well.
         tail = _tail(replace(row, count=""), width)
     faint = row.state is State.EMPTY or row.node.rest
     room = width - 1 - line.cells - tail.cells - 1
-    line.add(clip(row.name, room - cells(mark), signs.more), Tone.FAINT if faint else Tone.TEXT, bold=here)
+    line.add(clip(name, room - cells(mark), signs.more), Tone.FAINT if faint else Tone.TEXT, bold=here)
     line.add(mark, Tone.FAINT)
     return line.right(tail, width - 1).to(width)
+
+
+def _without_suffix(name: str) -> str:
+    return next((name[: -len(each)] for each in _SUFFIXES if name.endswith(each) and len(name) > len(each)), name)
 
 
 def _tail(row: Row, width: int) -> Line:
