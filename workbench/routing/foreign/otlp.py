@@ -110,7 +110,7 @@ def _asked(line: int, span: FoundSpan, problems: Problems) -> Asked | None:
         line=line,
         instance=_instance(span),
         leg=Leg.PRIMARY,
-        op=Operation.EMBED_BATCH if texts.count > 1 else Operation.EMBED,
+        op=Operation.EMBED_BATCH if texts.number > 1 else Operation.EMBED,
         started_ms=span.start_ns / _NS_PER_MS,
         duration_ms=None if duration_ns is None else duration_ns / _NS_PER_MS,
         outcome=failure_of(error_type) if failed else Outcome.VECTOR,
@@ -120,7 +120,7 @@ def _asked(line: int, span: FoundSpan, problems: Problems) -> Asked | None:
         response_model=response_model,
         requested_dims=None if measured else stated,
         observed_dims=stated if measured else None,
-        input_count=texts.count or 1,
+        input_count=texts.number or 1,
         purpose=where.purpose,
         namespace=where.namespace,
         keys=where.keys,
@@ -137,7 +137,7 @@ def _asked(line: int, span: FoundSpan, problems: Problems) -> Asked | None:
 class _Texts(NamedTuple):
     """How many texts a span embeds, and a hash of them; 0 and None when it does not say."""
 
-    count: int
+    number: int
     digest: int | None
 
 
