@@ -220,3 +220,23 @@ def test_what_is_no_recording_but_parses_is_shown_and_copied(tmp_path: Path) -> 
     copied = workbench(tmp_path, "summarize", path)
     assert copied.code == 0
     assert '"embedding":{"dims":2,"norm":5' in copied.out
+
+
+def test_a_path_names_a_vector_and_its_rule_stands_in_the_report(folder: Path) -> None:
+    (folder / "paths.jsonl").write_text('{"hit":[{"dense":[3,4]}]}\n{"hit":[{"dense":[6,8]}]}\n')
+    ran = workbench(folder, "summarize", "paths.jsonl", "--wide", "--path", "hit[].dense")
+    assert (ran.code, ran.out.count('"dims":2')) == (0, 2)
+    assert "2 by W8" in ran.err
+    assert left_behind(folder) == {"rec.json", "paths.jsonl"}
+
+
+def test_a_path_alone_or_one_that_cannot_be_read_is_wrong_usage(folder: Path) -> None:
+    for arguments in (("--path", "hit"), ("--wide", "--path", "hit..x"), ("--wide", "--path", "")):
+        ran = workbench(folder, "summarize", "rec.json", "-o", "out.json", *arguments)
+        assert ran.code == 2, arguments
+        assert not (folder / "out.json").exists()
+
+
+def test_every_wide_rule_is_named_by_the_help(folder: Path) -> None:
+    said = workbench(folder, "summarize", "--help").out
+    assert all(f"W{n}" in said for n in range(1, 9))

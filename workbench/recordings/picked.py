@@ -78,7 +78,7 @@ def parse_path(text: str) -> PickedPath:
         steps.append(_step(part, text))
         at = part.end()
     if not steps:
-        raise PathError("it is empty")
+        raise PathError("'' is empty")
     if text.endswith(".") and not text.endswith('"'):
         raise PathError(f"{text!r} ends in a dot")
     return PickedPath(text, tuple(steps))
@@ -102,6 +102,7 @@ class _Met:
 
     vectors: int = 0
     strangers: int = 0
+    summaries: int = 0
 
 
 def copy_without_picked(
@@ -143,7 +144,7 @@ def _notes(path: PickedPath, met: _Met) -> Iterator[Note]:
         yield Note(f"the path {path.text} leads to a value that is no vector, and it stays as it is")
     elif met.strangers:
         yield Note(f"the path {path.text} leads to {met.strangers:,} values that are no vectors, and they stay")
-    elif not met.vectors:
+    elif not met.vectors and not met.summaries:
         yield Note(f"the path {path.text} leads nowhere in this recording")
 
 
@@ -162,8 +163,10 @@ def _below(top: ByteNode, ways: Sequence[tuple[PickedPath, int]], met: dict[str,
         if ended:
             summary = _summary(node)
             for path in ended:
-                if summary is None:
-                    met[path.text].strangers += not _is_summary(node)
+                if summary is None and _is_summary(node):
+                    met[path.text].summaries += 1
+                elif summary is None:
+                    met[path.text].strangers += 1
             if summary is not None:
                 met[ended[0].text].vectors += 1
                 yield node.span, summary
@@ -217,15 +220,18 @@ def _numbers(value: object) -> list[float] | None:
         if listed is None:
             text = value.get("stringValue", value.get("string_value"))
             return _numbers(text) if isinstance(text, str) else None
-        items = [next(iter(each.values()), None) if isinstance(each, dict) else None for each in listed]
-        return _list_of_numbers([int(each) if _is_whole(each) else each for each in items])
+        return _list_of_numbers([_of_otlp(each) for each in listed]) if isinstance(listed, list) else None
     if isinstance(value, str):
         return _numbers_in(value)
     return _list_of_numbers(value)
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value) is not None
+def _of_otlp(item: object) -> object:
+    """Give the number in ``{"doubleValue": …}``; whole numbers are written as text there."""
+    number = next(iter(item.values()), None) if isinstance(item, dict) else None
+    if isinstance(number, str) and re.fullmatch(r"-?[0-9]{1,18}", number):
+        return int(number)
+    return number
 
 
 def _list_of_numbers(value: object) -> list[float] | None:

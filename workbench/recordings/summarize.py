@@ -132,9 +132,9 @@ def _write(
         with tempfile.NamedTemporaryFile(prefix="workbench-") as held:
             summary = _write(document, cast("IO[bytes]", held), options, on_progress)
             held.flush()
-            after, taken, notes = copy_without_picked(held.name, file, paths)
-        by_rule = dict(sorted((Counter(summary.by_rule) + taken).items()))
-        return replace(summary, bytes_after=after, by_rule=by_rule, notes=(*summary.notes, *notes))
+            after, taken, more = copy_without_picked(held.name, file, paths)
+        by_rule = _in_order(Counter(summary.by_rule) + taken)
+        return replace(summary, bytes_after=after, by_rule=by_rule, notes=(*summary.notes, *more))
     notes: list[Note] = []
     totals = _Totals()
     after = 0
@@ -151,11 +151,16 @@ def _write(
         document.form,
         document.text_size,
         after,
-        dict(sorted(totals.by_rule.items())),
+        _in_order(totals.by_rule),
         totals.likely,
         totals.masked,
         tuple(notes[:_MOST_NOTES]),
     )
+
+
+def _in_order(by_rule: Counter[str]) -> dict[str, int]:
+    """Put the seed's rules before the wide ones."""
+    return dict(sorted(by_rule.items(), key=lambda each: (each[0].startswith("W"), each[0])))
 
 
 def _texts(document: FileDocument, notes: list[Note], options: Options, totals: _Totals) -> Iterator[bytes]:
