@@ -22,6 +22,7 @@ _COMMANDS = {
     "open": "the terminal workbench over index files and folders",
     "check": "the same verdicts for scripts and CI",
     "show": "a recording as text: its steps, retrievals and errors",
+    "replay": "a routing log call by call: the fallback, and what it wrote where",
     "search": "exact nearest chunks in one namespace, refused on mismatch",
     "summarize": "a recording with every vector as its dims and norm",
     "demo": "write the sample indexes to a folder and open them",

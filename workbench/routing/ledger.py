@@ -1,0 +1,402 @@
+"""The contamination ledger: what was written into each namespace, by the embedder that it was built with or by another.
+
+A model and the length of its vectors are compared as a pair, ids exactly. A namespace that no line of the log speaks of
+is taken as built by the primary, whose id its provider reports, and said to be assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from workbench.core.fingerprint import Fingerprint, fingerprint_text
+from workbench.core.routing import Leg, Outcome
+from workbench.routing.calls import Calls
+from workbench.routing.keys import Pair, is_document
+from workbench.routing.model import Operation, Purpose
+from workbench.routing.rows import Bytes, Flags, Ints, Rows
+
+_CHECKPOINT = 16_384
+_DENSE = 1 << 22
+
+
+class Written(IntEnum):
+    """What a call did to its namespace."""
+
+    NOTHING = 0
+    NATIVE = 1
+    FOREIGN_SAME_DIMS = 2
+    FOREIGN_DIMS = 3
+    ASKED = 4
+    ASKED_ACROSS = 5
+
+
+FOREIGN = (Written.FOREIGN_SAME_DIMS, Written.FOREIGN_DIMS)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignModel:
+    """An embedder whose vectors do not belong into a namespace: how many were written, and queries asked with it."""
+
+    fingerprint: str
+    vectors: int
+    queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """What a log says of one namespace; ``first_call`` and ``last_call`` are the ``n`` of contaminated calls.
+
+    Attributes:
+        namespace: its name.
+        fingerprint: what it was built with, as text; None when nothing says.
+        assumed: no line of the log says so, it is what the primary makes.
+        model, dims: the parts of the fingerprint.
+        native: vectors of that embedder.
+        foreign_same_dims: vectors of another model, of the same length: no store notices.
+        foreign_dims_mismatch: vectors of another length, which stores reject or drop.
+        missing: documents that came back without a vector and were served by no later call.
+        cross_space_queries: queries of another embedder than that of the namespace.
+        first_at_ms, last_at_ms: when these calls began.
+        keys: the texts to embed again.
+        foreign: the embedders that did it, most vectors first.
+        restated: the log states another fingerprint further on; this is the last.
+    """
+
+    namespace: str
+    fingerprint: str | None
+    assumed: bool
+    model: str | None
+    dims: int | None
+    native: int
+    foreign_same_dims: int
+    foreign_dims_mismatch: int
+    missing: int
+    cross_space_queries: int
+    first_call: int | None
+    last_call: int | None
+    first_at_ms: float | None
+    last_at_ms: float | None
+    keys: tuple[str, ...]
+    foreign: tuple[ForeignModel, ...]
+    restated: bool
+
+    @property
+    def foreign_vectors(self) -> int:
+        """Vectors of another embedder, of whatever length."""
+        return self.foreign_same_dims + self.foreign_dims_mismatch
+
+    @property
+    def contaminated(self) -> bool:
+        """Whether vectors of two embedders met, in the namespace or in a search."""
+        return bool(self.foreign_vectors or self.cross_space_queries)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The numbers of one namespace up to a call."""
+
+    native: int = 0
+    foreign_same_dims: int = 0
+    foreign_dims_mismatch: int = 0
+    missing: int = 0
+    cross_space_queries: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ledger:
+    """What each call wrote, and what that makes of each namespace.
+
+    Attributes:
+        rows: one a namespace, in the order in which the log names them.
+        namespace: of each call, index into ``rows``; -1 when the log names none.
+        written: of each call a ``Written``.
+        vectors: of each call, how many vectors (or queries) that were.
+        missing: of each call, texts that it left without a vector and that no later call served.
+        unplaced: calls that were served, of which the log does not say into which namespace.
+        keys_not_held: keys beyond the most that are held.
+    """
+
+    rows: tuple[LedgerRow, ...]
+    namespace: Ints
+    written: Bytes
+    vectors: Ints
+    missing: Ints
+    unplaced: int
+    keys_not_held: int
+    _sums: Ints
+
+    def totals_at(self, n: int) -> tuple[Totals, ...]:
+        """Give the numbers of every namespace after call ``n``, in the order of ``rows``."""
+        block = min(n // _CHECKPOINT, len(self._sums) - 2)
+        sums = self._sums[block] + _sums(self, slice(block * _CHECKPOINT, n))
+        return tuple(
+            Totals(*(int(each[column]) for column in (Written.NATIVE, *FOREIGN, Written.NOTHING, Written.ASKED_ACROSS)))
+            for each in sums
+        )
+
+    @property
+    def contaminated(self) -> bool:
+        """Whether any namespace is."""
+        return any(row.contaminated for row in self.rows)
+
+    @property
+    def foreign(self) -> Flags:
+        """Which calls contaminate: a foreign vector written, or a query asked across spaces."""
+        found: Flags = (
+            (self.written == Written.FOREIGN_SAME_DIMS)
+            | (self.written == Written.FOREIGN_DIMS)
+            | (self.written == Written.ASKED_ACROSS)
+        )
+        return found
+
+
+def classify(space: Pair, made: Pair) -> Written:
+    """Say what a document's vector is to a namespace; what one side does not say is no conflict."""
+    if space[1] is not None and made[1] is not None and space[1] != made[1]:
+        return Written.FOREIGN_DIMS
+    if space[0] is not None and made[0] is not None and space[0] != made[0]:
+        return Written.FOREIGN_SAME_DIMS
+    return Written.NATIVE
+
+
+def pair_text(pair: Pair) -> str | None:
+    """Write a model and a length as a fingerprint, with ``?`` for what is not known; None when nothing is."""
+    model, dims = pair
+    if dims is None:
+        return None if model is None else f"{model}@?"
+    return fingerprint_text(Fingerprint(model, dims))
+
+
+def make_ledger(calls: Calls) -> Ledger:
+    """Hold everything that was served against the namespace that it went to."""
+    return _Bookkeeping(calls).ledger()
+
+
+class _Bookkeeping:
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
+        self.rows: Rows = calls.rows
+        self.names: dict[str, int] = {}
+        for _, line in self.rows.namespaces:
+            self.names.setdefault(line.name, len(self.names))
+        self._only = len(self.names) == 1
+        of_shape = [
+            -1 if each.namespace is None else self.names.setdefault(each.namespace, len(self.names))
+            for each in self.rows.shapes
+        ]
+        self._namespace_of_shape = np.array(of_shape, np.int64)
+        self._only = self._only and len(self.names) == 1
+        self.shape = self.rows.shape[calls.deciding]
+        self.asked = self.rows.shape[calls.first]
+        self.namespace = self._namespaces()
+        self.version = self._versions()
+        self.pairs: list[Pair] = [(line.model, line.dims) for _, line in self.rows.namespaces]
+        self._lines: dict[str, list[Pair]] = {}
+        for _, line in self.rows.namespaces:
+            self._lines.setdefault(line.name, []).append((line.model, line.dims))
+        self._made: dict[int | None, Pair] = {}
+        self._served: dict[int, Pair] = {}
+        for each, namespace in zip(self.rows.shapes, of_shape, strict=True):
+            if each.outcome in (Outcome.VECTOR, Outcome.PARTIAL):
+                self._served.setdefault(namespace, (each.model, each.dims))
+                if each.leg is Leg.PRIMARY and each.op is not Operation.HEALTHCHECK:
+                    self._made.setdefault(namespace, (each.model, each.dims))
+                    self._made.setdefault(None, (each.model, each.dims))
+
+    def ledger(self) -> Ledger:
+        """Judge every call, then sum them up."""
+        calls, rows = self.calls, self.rows
+        document = self._of_shapes([is_document(each) for each in rows.shapes])
+        document |= self._of_shapes([each.purpose is Purpose.DOCUMENT for each in rows.shapes])
+        query = self._of_shapes([each.purpose is Purpose.QUERY for each in rows.shapes])
+        null = np.array([each.outcome is Outcome.NULL for each in rows.shapes], np.bool_)[self.shape]
+        placed = (self.namespace >= 0) & ~calls.health & (document | query)
+        served = calls.serving >= 0
+        items = self._items()
+        nulls = np.where(null, items, np.minimum(rows.nulls[calls.deciding], items))
+        vectors = np.where(served & placed, items - nulls, 0)
+        written = np.zeros(calls.count, np.uint8)
+        judged = np.flatnonzero(vectors > 0)
+        written[judged] = self._judge(judged, query[judged])
+        missing = np.where(placed & document & ~query, np.where(served, nulls, items), 0)
+        self._correct_missing(missing, served)
+        size = max(1, len(self.names))
+        unplaced = int(((self.namespace < 0) & ~calls.health & served).sum())
+        empty = Ledger((), self.namespace, written, vectors, missing, unplaced, rows.kept.not_held, _no_sums(size))
+        sums = _checkpoints(empty, size)
+        wrong = np.flatnonzero(empty.foreign)
+        wrong = wrong[np.argsort(self.namespace[wrong], kind="stable")]
+        edges = np.searchsorted(self.namespace[wrong], np.arange(size + 1))
+        made = tuple(
+            self._row(name, wrong[edges[number] : edges[number + 1]], empty, sums[-1][number])
+            for name, number in self.names.items()
+        )
+        return Ledger(made, self.namespace, written, vectors, missing, unplaced, rows.kept.not_held, sums)
+
+    def _namespaces(self) -> Ints:
+        """Find the namespace of each call: its own, else the only one that the log speaks of."""
+        found = self._namespace_of_shape[self.shape] if len(self.rows.shapes) else np.zeros(0, np.int64)
+        unknown = found < 0
+        if unknown.any():
+            found[unknown] = self._namespace_of_shape[self.asked[unknown]]
+            if self._only:
+                found[found < 0] = 0
+        return found
+
+    def _of_shapes(self, says: list[bool]) -> Flags:
+        """Say of each call whether the attempt that decided it, or its first, is of such a shape."""
+        table = np.array(says, np.bool_)
+        found: Flags = table[self.shape] | table[self.asked] if len(table) else np.zeros(0, np.bool_)
+        return found
+
+    def _items(self) -> Ints:
+        rows = self.rows
+        items = np.maximum(rows.items[self.calls.deciding], rows.items[self.calls.first])
+        most: Ints = np.maximum(items, 0)
+        return most
+
+    def _versions(self) -> Ints:
+        """Find the line of the log that speaks of each call's namespace when it ends, -1 when none did yet."""
+        lines = self.rows.namespaces
+        if not lines:
+            return np.full(self.calls.count, -1, np.int64)
+        keys = np.array([(self.names[line.name] << 40) + place for place, line in lines], np.int64)
+        order = np.argsort(keys, kind="stable")
+        wanted = (self.namespace << 40) + self.calls.deciding
+        at = np.searchsorted(keys[order], wanted, "right") - 1
+        line = order[np.maximum(at, 0)]
+        own = (at >= 0) & (keys[line] >> 40 == self.namespace)
+        found: Ints = np.where(own, line, -1)
+        return found
+
+    def _judge(self, judged: Ints, query: Flags) -> Bytes:
+        """Hold vectors against their namespaces, once for each shape in each."""
+        versions, shapes = len(self.pairs), len(self.rows.shapes)
+        space = np.where(self.version >= 0, self.version, versions + self.namespace)[judged]
+        mixed = space * shapes + self.shape[judged]
+        size = (versions + len(self.names)) * shapes
+        if size <= _DENSE:
+            found = np.flatnonzero(np.bincount(mixed, minlength=size))
+            table = np.zeros(size, np.uint8)
+            table[found] = [self._verdict(*divmod(each, shapes)) for each in found.tolist()]
+            verdict = table[mixed]
+        else:
+            found, inverse = np.unique(mixed, return_inverse=True)
+            verdicts = [self._verdict(*divmod(each, shapes)) for each in found.tolist()]
+            verdict = np.array(verdicts, np.uint8)[inverse]
+        asked = np.where(verdict == Written.NATIVE, Written.ASKED, Written.ASKED_ACROSS)
+        judged_all: Bytes = np.where(query, asked, verdict).astype(np.uint8)
+        return judged_all
+
+    def _verdict(self, space: int, shape: int) -> Written:
+        made = self.rows.shapes[shape]
+        versions = len(self.pairs)
+        pair = self.pairs[space] if space < versions else self.assumed(space - versions)
+        return classify(pair, (made.model, made.dims))
+
+    def assumed(self, namespace: int) -> Pair:
+        """Give what the primary makes, as the log shows it first: there, else anywhere; else what it was asked for."""
+        for found in (self._made.get(namespace), self._made.get(None)):
+            if found is not None:
+                return found
+        for each in self.rows.shapes:
+            if each.leg is Leg.PRIMARY and each.request_model is not None:
+                return each.request_model, each.requested_dims
+        return self._served.get(namespace, (None, None))
+
+    def _correct_missing(self, missing: Ints, served: Flags) -> None:
+        """Where keys are given, leave only those that no later call served."""
+        kept, calls = self.rows.kept, self.calls
+        if not kept.counted:
+            return
+        keyed: dict[int, int] = {}
+        left: dict[int, int] = {}
+        for row, count in kept.counted.items():
+            call = int(calls.of_row[row])
+            keyed[call] = max(keyed.get(call, 0), count)
+        for row, count in kept.missing.items():
+            call = int(calls.of_row[row])
+            # A rescue that names no keys served those of the failure before it.
+            if not served[call] or row == calls.deciding[call]:
+                left[call] = left.get(call, 0) + count
+        for call, count in keyed.items():
+            if missing[call]:
+                without_keys = 0 if served[call] else max(0, int(missing[call]) - count)
+                missing[call] = left.get(call, 0) + without_keys
+
+    def _row(self, name: str, mine: Ints, ledger: Ledger, counts: Ints) -> LedgerRow:
+        lines = self._lines.get(name, [])
+        pair = lines[-1] if lines else self.assumed(self.names[name])
+        first, last = (int(mine[0]), int(mine[-1])) if len(mine) else (None, None)
+        return LedgerRow(
+            namespace=name,
+            fingerprint=pair_text(pair),
+            assumed=not lines,
+            model=pair[0],
+            dims=pair[1],
+            native=int(counts[Written.NATIVE]),
+            foreign_same_dims=int(counts[Written.FOREIGN_SAME_DIMS]),
+            foreign_dims_mismatch=int(counts[Written.FOREIGN_DIMS]),
+            missing=int(counts[Written.NOTHING]),
+            cross_space_queries=int(counts[Written.ASKED_ACROSS]),
+            first_call=None if first is None else first + 1,
+            last_call=None if last is None else last + 1,
+            first_at_ms=None if first is None else float(self.calls.started[first]),
+            last_at_ms=None if last is None else float(self.calls.started[last]),
+            keys=tuple(dict.fromkeys(self._keys(mine, ledger))),
+            foreign=self._models(mine, ledger),
+            restated=len(set(lines)) > 1,
+        )
+
+    def _keys(self, calls: Ints, ledger: Ledger) -> Iterator[str]:
+        vectors = self.rows.kept.vectors
+        writing = calls[ledger.written[calls] != Written.ASKED_ACROSS]
+        for row in self.calls.deciding[writing].tolist():
+            yield from vectors.get(row, ())
+
+    def _models(self, calls: Ints, ledger: Ledger) -> tuple[ForeignModel, ...]:
+        found: dict[str, list[int]] = {}
+        shapes, asked = self.shape[calls], ledger.written[calls] == Written.ASKED_ACROSS
+        for queries in (False, True):
+            chosen = asked == queries
+            counts = np.bincount(shapes[chosen], weights=ledger.vectors[calls][chosen], minlength=1)
+            for shape in np.flatnonzero(counts).tolist():
+                made = self.rows.shapes[shape]
+                numbers = found.setdefault(pair_text((made.model, made.dims)) or "?", [0, 0])
+                numbers[queries] += int(counts[shape])
+        models = (ForeignModel(name, *numbers) for name, numbers in found.items())
+        return tuple(sorted(models, key=lambda each: (-each.vectors, -each.queries, each.fingerprint)))
+
+
+def _no_sums(size: int) -> Ints:
+    return np.zeros((1, size, len(Written)), np.int64)
+
+
+def _sums(ledger: Ledger, part: slice) -> Ints:
+    """Sum a run of calls up: of each namespace, vectors by what they are, and what is missing under ``NOTHING``."""
+    size = ledger._sums.shape[1]
+    namespace = ledger.namespace[part]
+    placed = namespace >= 0
+    namespace = namespace[placed]
+    cells = namespace * len(Written) + ledger.written[part][placed]
+    weights = ledger.vectors[part][placed].astype(np.float64)
+    sums = np.bincount(cells, weights, size * len(Written)).astype(np.int64).reshape(size, len(Written))
+    sums[:, Written.NOTHING] = np.bincount(namespace, ledger.missing[part][placed].astype(np.float64), size)
+    return sums
+
+
+def _checkpoints(ledger: Ledger, size: int) -> Ints:
+    """Give the sums before every block of calls, and after the last."""
+    count = len(ledger.written)
+    blocks = count // _CHECKPOINT + 1
+    if blocks * size > _DENSE // len(Written):
+        blocks = 1
+    sums = np.zeros((blocks + 1, size, len(Written)), np.int64)
+    for block in range(blocks):
+        end = count if block == blocks - 1 else (block + 1) * _CHECKPOINT
+        sums[block + 1] = sums[block] + _sums(ledger, slice(block * _CHECKPOINT, end))
+    return sums

@@ -1,0 +1,210 @@
+"""Opening a routing log: what kind of log a file is, by its content, and the reader that gives its records.
+
+A reader of a foreign log is one entry of ``formats()``: how its first bytes are recognised, and how it is read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import orjson
+
+from workbench.routing.model import LogProblem, Record
+
+HEAD_BYTES = 65_536
+"""How much of a file tells its format."""
+
+NATIVE = "routing-log"
+"""The name of the format of ``routing.jsonl``."""
+
+_LOOKED_AT_LINES = 50
+_KINDS = frozenset({"attempt", "config", "namespace", "write", "transition", "reset", "start"})
+
+
+class NotALog(StrEnum):
+    """Why a path is no routing log that can be read, in the words of ``check --json``."""
+
+    MISSING = "missing"
+    NOT_A_FILE = "not-a-file"
+    DIRECTORY = "directory"
+    EMPTY = "empty"
+    OTHER = "not-an-index"
+    DAMAGED = "damaged"
+
+
+class UnreadableLog(Exception):
+    """A path that is no routing log: ``problem``, and ``message`` in one sentence with the ways out."""
+
+    def __init__(self, problem: NotALog, message: str) -> None:
+        super().__init__(message)
+        self.problem = problem
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class LogFormat:
+    """One kind of log.
+
+    Attributes:
+        name: of the format, as ``check`` and ``replay`` tell it.
+        recognise: takes the first bytes of a file and says in words why it is this kind, None when it is not.
+        read: gives records and problems of a file that stands at its beginning; bounded, and never raises for what
+            the file holds.
+    """
+
+    name: str
+    recognise: Callable[[bytes], str | None]
+    read: Callable[[BinaryIO], Iterator[Record | LogProblem]]
+
+
+def formats() -> tuple[LogFormat, ...]:
+    """Give every format, the most particular first."""
+    from workbench.routing.log import read_log
+
+    return (LogFormat(NATIVE, _native, read_log),)
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A format, and how it was recognised."""
+
+    format: LogFormat
+    why: str
+
+
+def recognise(path: str | os.PathLike[str]) -> Recognised | None:
+    """Say which kind of routing log a file is, None when it is none or cannot be read; looks at its first bytes."""
+    try:
+        with _open(os.fspath(path)) as file:
+            return _recognise(file.read(HEAD_BYTES))
+    except UnreadableLog:
+        return None
+
+
+def _recognise(head: bytes) -> Recognised | None:
+    for format in formats():
+        why = format.recognise(head)
+        if why is not None:
+            return Recognised(format, why)
+    return None
+
+
+class RoutingLogFile:
+    """An open routing log: a context manager that gives its records once.
+
+    Attributes:
+        path: as given.
+        format: the name of its format.
+        why: how it was recognised, in words.
+        size: bytes of the file.
+    """
+
+    def __init__(self, path: str, file: BinaryIO, recognised: Recognised) -> None:
+        self.path = path
+        self.format = recognised.format.name
+        self.why = recognised.why
+        self.size = os.fstat(file.fileno()).st_size
+        self._file = file
+        self._read = recognised.format.read
+
+    @property
+    def records(self) -> Iterator[Record | LogProblem]:
+        """Read from the beginning: records, and problems in their places."""
+        self._file.seek(0)
+        return self._read(self._file)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def __enter__(self) -> RoutingLogFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_routing_log(path: str | os.PathLike[str]) -> RoutingLogFile:
+    """Open a routing log of any known format.
+
+    Raises:
+        UnreadableLog: one sentence that says what the path is instead.
+    """
+    name = os.fspath(path)
+    file = _open(name)
+    try:
+        head = file.read(HEAD_BYTES)
+        if not head.strip():
+            raise UnreadableLog(NotALog.EMPTY, f"{name} is empty: no call was logged into it")
+        recognised = _recognise(head)
+        if recognised is None:
+            known = ", ".join(format.name for format in formats())
+            raise UnreadableLog(
+                NotALog.OTHER,
+                f"{name} is no routing log that is known ({known}): none of its first lines tells of a call to a leg; "
+                "give the log that the fallback provider wrote, or show it as a recording with workbench show",
+            )
+        return RoutingLogFile(name, file, recognised)
+    except BaseException:
+        file.close()
+        raise
+
+
+def _open(name: str) -> BinaryIO:
+    """Open a regular file, and nothing that could wait or be something else."""
+    try:
+        if not os.path.lexists(name):
+            raise UnreadableLog(NotALog.MISSING, f"{name} is not there; check the spelling and the folder you are in")
+        # Non-blocking: a pipe of that name must not hold up whoever looks.
+        descriptor = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableLog(NotALog.NOT_A_FILE, f"{name} cannot be opened: {reason}") from None
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise UnreadableLog(NotALog.DIRECTORY, f"{name} is a folder; name the routing log in it")
+    raise UnreadableLog(NotALog.NOT_A_FILE, f"{name} is no regular file; give a file that holds the log")
+
+
+def head_objects(head: bytes) -> Iterator[dict[str, Any]]:
+    """Give the JSON objects of the first lines of a file, as far as they parse; a cut last line is left out."""
+    for raw in head.split(b"\n")[:_LOOKED_AT_LINES]:
+        try:
+            value = orjson.loads(raw)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _native(head: bytes) -> str | None:
+    from workbench.routing.log_lines import line_blocks
+
+    for value in head_objects(_as_utf8(head, line_blocks)):
+        kind = value.get("record", "attempt")
+        if kind == "attempt" and value.get("leg") in ("primary", "fallback") and "outcome" in value:
+            return "its lines tell of attempts by their leg and outcome"
+        if kind == "config" and ("failure_streak_threshold" in value or "cooldown_ms" in value):
+            return "it begins with the configuration of a fallback provider"
+        if kind in ("namespace", "transition", "write") and {"id", "namespace", "from"} & value.keys():
+            return f"it begins with a {kind} record of a routing log"
+        if kind in ("start", "reset") and "service.instance.id" in value:
+            return f"it begins with a {kind} record of a routing log"
+    return None
+
+
+def _as_utf8(head: bytes, line_blocks: Callable[[BinaryIO], Iterator[Any]]) -> bytes:
+    from io import BytesIO
+
+    return b"".join(block.data for block in line_blocks(BytesIO(head)))
