@@ -151,7 +151,8 @@ def test_a_record_of_another_length_than_the_vectors_refuses_instead_of_failing(
         ("--vector", "query.json"),
         ("--vector", "missing.json", "--incoming", "acme@2"),
         ("--text", "hello"),
-        ("--text", "hello", "--embedder", "wordllama"),
+        ("--text", " ", "--embedder", "wordllama"),
+        ("--text", "hello", "--embedder", "nobody"),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_two(folder: Path, arguments: tuple[str, ...]) -> None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workbench.checkup.options import KNOWN_EMBEDDERS, KnownEmbedder
 from workbench.core.fingerprint import parse_incoming
 
 if TYPE_CHECKING:
     from workbench.core.fingerprint import Fingerprint
+    from workbench.embedders.known import KnownEmbedder
 
 _WHOLE = re.compile(r"[0-9]{1,15}")
 _SHOWN_NAMES = 5
@@ -47,13 +47,12 @@ def read_whole(_ctx: click.Context, _param: click.Parameter, value: str | None) 
 
 
 def read_embedder(_ctx: click.Context, _param: click.Parameter, value: str | None) -> KnownEmbedder | None:
-    """Read the name of a known embedder."""
+    """Read the name of an embedder: one that is known by name, or of a configuration; it is not asked anything."""
     if value is None:
         return None
-    known = KNOWN_EMBEDDERS.get(value)
-    if known is None:
-        raise click.BadParameter(f"'{value}' is no known embedder; known are {', '.join(KNOWN_EMBEDDERS)}")
-    return known
+    from workbench.cli.embedders import declared_by
+
+    return declared_by(value)
 
 
 incoming = click.option(
@@ -63,7 +62,7 @@ max_chunk_chars = click.option(
     "--max-chunk-chars", metavar="N", callback=read_whole, help="How many characters of a chunk the embedder reads."
 )
 embedder = click.option(
-    "--embedder", metavar="NAME", callback=read_embedder, help="A known embedder: its ceiling, and its fingerprint."
+    "--embedder", metavar="NAME", callback=read_embedder, help="An embedder by name: its ceiling, and its fingerprint."
 )
 json_output = click.option("--json", "as_json", is_flag=True, help="Write one JSON document to stdout.")
 

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What is searched for: a vector from a file, or the one of a stored chunk; and the embedder that was named."""
+    """What is searched for: a vector from a file, that of a stored chunk, or a text; and the embedder named."""
 
     like: str | None
     file: str | None
+    text: str | None
+    embedder: KnownEmbedder | None
     incoming: Fingerprint | None
     k: int
 
@@ -47,7 +49,7 @@ class _Question:
     "--vector", "file", metavar="FILE", help="Search with this vector: a JSON list, or a .npy of one dimension."
 )
 @options.incoming
-@click.option("--text", metavar="T", help="Search with the embedding of a text (not available yet).")
+@click.option("--text", metavar="T", help="Search with the embedding of this text; needs --embedder.")
 @options.embedder
 @click.option(
     "-k", "k", metavar="N", default="10", callback=options.read_whole, help="How many hits; 10 when not given."
@@ -70,14 +72,18 @@ def command(
     """
     from workbench.cli.search_text import answer_as_json, refusal_as_json, write_answer
     from workbench.cli.waiting import interruptible
+    from workbench.embedders.failures import EmbedderError
     from workbench.index.model import SourceError
 
-    question = _Question(like, file, incoming or (embedder.fingerprint if embedder else None), k)
-    _check_usage(question, text)
+    question = _Question(like, file, text, embedder, incoming or (embedder.fingerprint if embedder else None), k)
+    _check_usage(question)
     try:
         answer = interruptible(lambda job: _search(index, name, question, job))
     except SourceError as error:
         stderr().verdict(Sign.ERROR, error.message, indent=0)
+        return 2
+    except EmbedderError as error:
+        stderr().verdict(Sign.ERROR, str(error), indent=0)
         return 2
     except EmbedderMismatchError as refused:
         stderr().verdict(Sign.ERROR, str(refused), indent=0)
@@ -91,12 +97,14 @@ def command(
     return 0
 
 
-def _check_usage(question: _Question, text: str | None) -> None:
-    given = [each for each in (text, question.like, question.file) if each is not None]
+def _check_usage(question: _Question) -> None:
+    given = [each for each in (question.text, question.like, question.file) if each is not None]
     if len(given) != 1:
         raise click.UsageError("give exactly one of --like ID, --vector FILE, --text T")
-    if text is not None:
-        raise click.UsageError("--text needs an embedder, and none can be called yet; use --like ID or --vector FILE")
+    if question.text is not None and question.embedder is None:
+        raise click.UsageError("--text needs --embedder NAME: which embedder makes the text a vector")
+    if question.text is not None and not question.text.strip():
+        raise click.UsageError("--text is empty: there is nothing to search for")
     if question.file is not None and question.incoming is None:
         raise click.UsageError("--vector needs --incoming ID@DIMS: which embedder made the vector (?@DIMS if unknown)")
 
@@ -115,7 +123,7 @@ def _search(index: str, name: str | None, question: _Question, job: Job) -> Answ
         refused = None if question.incoming is None else refusal(namespace, known, question.incoming)
         if refused is not None:
             raise refused
-        incoming, vector = asked or _vector_of_chunk(namespace, question, job)
+        incoming, vector = asked or _vector_of_text(question, job) or _vector_of_chunk(namespace, question, job)
         refused = refusal(namespace, known, incoming)
         if refused is not None:
             raise refused
@@ -169,6 +177,18 @@ def _vector_of_file(question: _Question) -> tuple[Fingerprint, NDArray[np.float6
             f"{question.file} holds {vector.size:,} numbers, and --incoming says {fingerprint_text(question.incoming)}"
         )
     return question.incoming, vector
+
+
+def _vector_of_text(question: _Question, job: Job) -> tuple[Fingerprint, NDArray[np.float64]] | None:
+    """Embed the text of the question, which its embedder was named for; gives None when it asks by another way.
+
+    Raises EmbedderError when the embedder gives no vector.
+    """
+    from workbench.cli.asking import embed_query
+
+    if question.text is None or question.embedder is None:
+        return None
+    return embed_query(question.embedder.name, question.text, job)
 
 
 def _vector_of_chunk(namespace: Namespace, question: _Question, job: Job) -> tuple[Fingerprint, NDArray[np.float64]]:

@@ -1,0 +1,60 @@
+"""One text made a vector for a search: named in the command, which is consent to this one request and no other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.cli.embedders import Narration, find_embedder, open_named, run_in_job
+from workbench.cli.output import Sign, stderr
+from workbench.core.fingerprint import Fingerprint
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from workbench.embedders.configured import Configured
+    from workbench.index.job import Job
+
+
+def embed_query(name: str, text: str, job: Job) -> tuple[Fingerprint, NDArray[np.float64]]:
+    """Embed one query with the embedder of this name; says on stderr where the text goes.
+
+    Gives the fingerprint of whoever made the vector: for an auto-fallback that is the leg that answered.
+
+    Raises:
+        EmbedderError: it gives no vector.
+        click.ClickException: it is not there, or not installed.
+    """
+    import numpy as np
+
+    from workbench.embedders.configured import hosts_of
+    from workbench.embedders.failures import EmbedderError
+
+    configured = find_embedder(name)
+    provider = open_named(name)
+    provider.watch(Narration())
+    hosts = hosts_of(configured)
+    if hosts:
+        stderr().verdict(Sign.NOTE, f"the text is sent to {' or '.join(hosts)}, to '{name}', once", indent=0)
+
+    async def ask() -> tuple[Fingerprint, NDArray[np.float64]]:
+        try:
+            vector = await provider.embed(text, purpose="query")
+            failed = provider.last_error
+        finally:
+            await provider.dispose()
+        if vector is None:
+            raise EmbedderError(failed or f"'{name}' has no embedding for this text")
+        made = np.asarray(vector, dtype=np.float64)
+        return Fingerprint(_answered_by(configured, failed).model_id, int(made.size)), made
+
+    return run_in_job(ask, job)
+
+
+def _answered_by(configured: Configured, failed: str | None) -> Configured:
+    """Say which leg of an auto-fallback answered its first call: the fallback exactly when the primary failed."""
+    from workbench.embedders.configured import RoutedEmbedder
+
+    if not isinstance(configured, RoutedEmbedder):
+        return configured
+    return configured.primary if failed is None else configured.fallback
