@@ -37,6 +37,7 @@ from workbench.index.model import (
 from workbench.index.query import ListingQuery, SortBy
 from workbench.recordings.browsing import InMemory
 from workbench.recordings.model import RecordingError, Span, Unreadable
+from workbench.tui.file_change import FileStamp
 from workbench.tui.reading import FirstLook
 from workbench.tui.recorded import OpenRecording
 
@@ -350,6 +351,7 @@ class FakeReader:
     paths: Mapping[str, FakeSource | FakeRecording | SourceError | tuple[str, ...]]
     skipped: int = 0
     explicit_ceiling: int | None = None
+    stamps: dict[str, FileStamp] = field(default_factory=dict)
 
     def clock(self) -> float:
         return 0.0
@@ -382,6 +384,9 @@ class FakeReader:
         assert isinstance(found, FakeRecording)
         job.progress(found.size // 2, 2 * found.size)
         return found
+
+    def stamp(self, path: str) -> FileStamp | None:
+        return self.stamps.get(path)
 
     def judge_recording(self, path: str, recording: OpenRecording, job: Job) -> RecordingReport:
         assert isinstance(recording, FakeRecording)

@@ -23,6 +23,7 @@ class Place(StrEnum):
     READING = "reading"
     UNREADABLE = "unreadable"
     LOCKED = "locked"
+    CHANGED = "changed on disk"
     FOUND = "with the sources filtered"
     OPEN = "with something open"
     NOTHING = "nothing open"
@@ -66,7 +67,8 @@ ACTIONS: tuple[Action, ...] = (
     _action("unfilter", "escape", "esc", "all", "show all sources again", Place.FOUND),
     _action("back", "escape", "esc", "sources", "go back to the sources", Place.DETAIL),
     _action("wait", "w", "w", "wait", "open a locked file as soon as it is free", Place.LOCKED),
-    _action("retry", "r,R", "r", "retry", "read this source again", Place.UNREADABLE),
+    _action("retry", "r,R", "r", "retry", "read this source again", Place.UNREADABLE, Place.CHANGED),
+    _action("follow", "F", "F", "follow", "read a recording on as its file grows, or no longer", Place.RECORDING),
     _action("close", "x", "x", "close", "take this source out of the tree", Place.UNREADABLE),
     _action("enter", "enter", "enter", "open", "open or close what is under the cursor", Place.SOURCES),
     _action("incoming", "i", "i", "incoming", "hold an embedder against every open namespace", Place.OPEN),

@@ -10,6 +10,7 @@ from textual.message import Message
 if TYPE_CHECKING:
     from workbench.checkup.report import NamespaceReport
     from workbench.index.model import IndexSource, Namespace
+    from workbench.tui.file_change import FileNews, FileStamp
     from workbench.tui.recorded import OpenRecording, Recorded
     from workbench.tui.state import LengthShape, Trouble
 
@@ -51,6 +52,17 @@ class RecordingOpened(Answer):
 
     opened: OpenRecording
     recorded: Recorded
+    stamp: FileStamp | None = None
+
+
+@dataclass
+class RecordingFollowed(Answer):
+    """A recording that changed was read anew; ``news`` is what happened to its file since it was read before."""
+
+    opened: OpenRecording
+    recorded: Recorded
+    stamp: FileStamp | None
+    news: FileNews
 
 
 @dataclass

@@ -18,6 +18,7 @@ from workbench.core.fingerprint import Fingerprint
 from workbench.index.job import Cancelled, Job
 from workbench.index.problems import Problem, SourceError
 from workbench.tui import messages
+from workbench.tui.file_change import FileStamp, stamp_of
 from workbench.tui.state import LengthShape, Trouble
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ class Reader(Protocol):
 
     def open_recording(self, path: str, job: Job) -> OpenRecording:
         """Open all of a recording; the job hears of every byte read. Raises SourceError."""
+
+    def stamp(self, path: str) -> FileStamp | None:
+        """Look at a file without opening it; None when there is none."""
 
     def judge_recording(self, path: str, recording: OpenRecording, job: Job) -> RecordingReport:
         """Judge a recording by itself: the function behind ``show --json``."""
@@ -125,6 +129,10 @@ class FileReader:
         from workbench.sources import open_whole_recording
 
         return open_whole_recording(path, job)
+
+    def stamp(self, path: str) -> FileStamp | None:
+        """Ask the file system."""
+        return stamp_of(path)
 
     def judge_recording(self, path: str, recording: OpenRecording, job: Job) -> RecordingReport:
         """Count its vectors and find what is wrong with it."""

@@ -12,6 +12,7 @@ from workbench.tui.reading import Reader, Tell, since, trouble_of
 if TYPE_CHECKING:
     from workbench.index.model import IndexSource
     from workbench.index.problems import SourceError
+    from workbench.tui.file_change import FileStamp
     from workbench.tui.reading import FirstLook
     from workbench.tui.recorded import OpenRecording, Recorded
 
@@ -36,18 +37,19 @@ def read_recording(
     """
     started = reader.clock()
     stopped = False
+    stamp = reader.stamp(path)
     try:
         seen = reader.look(path, why_no_index, job)
         if seen is None:
             raise why_no_index
         if seen.whole:
-            _open_whole(reader, key, request, path, why_no_index, seen.recording, job, tell)
+            _open_whole(reader, key, request, path, why_no_index, seen.recording, stamp, job, tell)
         else:
             goes_on = whole or seen.size <= BIG_BYTES
             _tell_first(reader, key, request, path, seen, goes_on, job, tell)
             if goes_on:
                 opened = reader.open_recording(path, job)
-                _open_whole(reader, key, request, path, why_no_index, opened, job, tell)
+                _open_whole(reader, key, request, path, why_no_index, opened, stamp, job, tell)
             stopped = not goes_on
     except Cancelled:
         stopped = True
@@ -78,6 +80,7 @@ def _open_whole(
     path: str,
     why_no_index: SourceError,
     opened: OpenRecording,
+    stamp: FileStamp | None,
     job: Job,
     tell: Tell,
 ) -> None:
@@ -93,7 +96,7 @@ def _open_whole(
     except BaseException:
         opened.close()
         raise
-    tell(messages.RecordingOpened(key, request, opened, recorded))
+    tell(messages.RecordingOpened(key, request, opened, recorded, stamp))
 
 
 def join_recording(

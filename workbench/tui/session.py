@@ -17,6 +17,7 @@ from workbench.core.fingerprint import Fingerprint
 from workbench.index.job import Job
 from workbench.tui import messages
 from workbench.tui.asking import Asking
+from workbench.tui.following import Following, followed_text
 from workbench.tui.judging import Judging, Live, Run
 from workbench.tui.reading import Reader, Tell, read_folder, read_source
 from workbench.tui.recording_reading import join_recording
@@ -60,6 +61,14 @@ class Session:
         self._before: dict[int, OpenRecording] = {}
         self._joined_with: dict[int, frozenset[tuple[int, int]]] = {}
         self._keys = count()
+        self.following = Following(
+            reader,
+            self.opened,
+            run=run,
+            tell=tell,
+            say=self._say,
+            indexes=lambda: [live[0] for live in self._live.values()],
+        )
         self.judging = Judging(reader, self.opened, self._live, run=run, changed=changed, incoming=incoming)
 
     def live(self, node: Node) -> tuple[IndexSource, Namespace] | None:
@@ -107,7 +116,7 @@ class Session:
         self._drop(source.key)
         source.request += 1
         source.status, source.trouble, source.spaces, source.held = Status.WAITING, None, [], False
-        source.recorded, source.so_far = None, None
+        source.recorded, source.so_far, source.news = None, None, ""
         self._begin(source, whole=whole)
 
     def read_on(self, source: Source) -> None:
@@ -163,6 +172,7 @@ class Session:
         if live is not None:
             start(live[0].close)
         self._joined_with.pop(key, None)
+        self.following.drop(key)
         for recording in (self._recordings.pop(key, None), self._before.pop(key, None)):
             if recording is not None:
                 start(recording.close)
@@ -235,7 +245,10 @@ class Session:
         """Take in an answer, unless it is late: about something closed, or from an earlier request."""
         about = self.opened.sources.get(message.about) or self.opened.folders.get(message.about)
         if about is None or about.request != message.request:
-            if isinstance(message, messages.SourceOpened | messages.RecordingOpened | messages.RecordingSeen):
+            if isinstance(
+                message,
+                messages.SourceOpened | messages.RecordingOpened | messages.RecordingSeen | messages.RecordingFollowed,
+            ):
                 start(message.opened.close)
             return
         self._take(message, about)
@@ -279,7 +292,8 @@ class Session:
     @_take.register
     def _(self, message: messages.RecordingOpened, about: Source) -> None:
         self._hold(about, message.opened)
-        about.so_far = None
+        about.so_far, about.news = None, ""
+        self.following.watch(about.key, message.stamp)
         about.container, about.adapter = "recording", message.recorded.report.format
         about.notes, about.awaited = (), False
         about.recorded = message.recorded
@@ -290,6 +304,13 @@ class Session:
         about.container, about.adapter = "recording", message.recorded.report.format
         about.notes, about.awaited = (), False
         about.recorded, about.so_far = message.recorded, SoFar(message.size)
+
+    @_take.register
+    def _(self, message: messages.RecordingFollowed, about: Source) -> None:
+        self._hold(about, message.opened)
+        self.said = followed_text(about.recorded, message.recorded, message.news)
+        about.recorded, about.news = message.recorded, ""
+        self.following.watch(about.key, message.stamp)
 
     def _hold(self, source: Source, opened: OpenRecording) -> None:
         """Ask this one from now on. What was asked of the one before goes on; that is closed with the next one."""
@@ -388,6 +409,11 @@ class Session:
         for source in self.opened.sources.values():
             if source.awaited and source.status is Status.FAILED:
                 self.read(source)
+        self.following.look()
+        self._changed()
+
+    def _say(self, said: str) -> None:
+        self.said = said
         self._changed()
 
 

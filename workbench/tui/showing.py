@@ -116,6 +116,8 @@ def places_at(opened: Opened, node: Node | None, *, in_tree: bool, reading: bool
             here.add(Place.UNREADABLE)
         if source.trouble is not None and source.trouble.passing:
             here.add(Place.LOCKED)
+        if source.news and not source.followed:
+            here.add(Place.CHANGED)
     if reading:
         here.add(Place.READING)
     return here

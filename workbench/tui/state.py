@@ -91,7 +91,8 @@ class Source:
     """One path, opened or not: an index with its namespaces, or what is ``recorded`` in a recording.
 
     ``request`` numbers the readings of this source: an answer with another number is late and dropped. ``so_far`` is
-    there while only the first steps of a recording are known.
+    there while only the first steps of a recording are known. ``news`` is what happened to its file since it was read;
+    ``followed`` reads it anew when something does.
     """
 
     key: int
@@ -105,6 +106,8 @@ class Source:
     spaces: list[Space] = field(default_factory=list)
     recorded: Recorded | None = None
     so_far: SoFar | None = None
+    news: str = ""
+    followed: bool = False
     trouble: Trouble | None = None
     expanded: bool = True
     awaited: bool = False

@@ -73,12 +73,25 @@ class MainScreen(ShownScreen):
     def action_retry(self) -> None:
         """Read the source under the cursor again."""
         source = source_at(self.session.opened, self._tree.node)
-        if source is not None and Place.UNREADABLE in self._places():
+        if source is not None and self._places() & {Place.UNREADABLE, Place.CHANGED}:
             if source.so_far is not None:
                 self.session.read_on(source)
             else:
                 self.session.read(source)
             self._update()
+
+    def action_follow(self) -> None:
+        """Read a recording on as its file grows, or no longer; a cursor at its end stays at its end."""
+        source = source_at(self.session.opened, self._tree.node)
+        if source is None or source.recorded is None:
+            return
+        source.followed = not source.followed
+        if source.followed and source.so_far is not None:
+            self.session.read_on(source)
+        self._update()
+        if source.followed:
+            self.go_to_last_step()
+        self.desk.say("following: new steps come as they are written" if source.followed else "no longer followed")
 
     def action_wait(self) -> None:
         """Wait for a locked file, or no longer."""

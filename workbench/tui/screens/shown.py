@@ -27,6 +27,7 @@ from workbench.tui.signs import Signs
 from workbench.tui.state import Node, Status
 from workbench.tui.tree import rows_of
 from workbench.tui.views import View
+from workbench.tui.views.recording import RecordingView
 from workbench.tui.widgets.bars import FooterBar, HeaderBar
 from workbench.tui.widgets.lines import LineList, look_of
 from workbench.tui.widgets.pane import DetailPane, TabStrip
@@ -109,6 +110,7 @@ class ShownScreen(Screen[None]):
 
     @on(messages.Answer)
     def _answered(self, message: messages.Answer) -> None:
+        at_end = self._at_last_step
         self.session.answer(message)
         if isinstance(message, messages.SourceOpened):
             if self._wanted is not None:
@@ -117,6 +119,23 @@ class ShownScreen(Screen[None]):
         elif isinstance(message, messages.RecordingSeen | messages.RecordingOpened):
             self._show_here()
             self.desk.opened(message.about)
+
+        elif isinstance(message, messages.RecordingFollowed):
+            self._show_here()
+            if at_end:
+                self.go_to_last_step()
+
+    @property
+    def _at_last_step(self) -> bool:
+        """Whether the cursor stands on the last step, as whoever follows a file leaves it."""
+        view = self._pane.view
+        return isinstance(view, RecordingView) and view.at_last
+
+    def go_to_last_step(self) -> None:
+        """Go where the next step will be."""
+        view = self._pane.view
+        if isinstance(view, RecordingView):
+            view.to_last()
 
     def _go_to_wanted(self, message: messages.SourceOpened) -> None:
         """Put the cursor on the namespace that the command line asked for, once, when its source opens."""

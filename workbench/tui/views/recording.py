@@ -94,6 +94,14 @@ class RecordingView(View):
         """The recording as it is known at this moment."""
         return self.subject.recorded if self.subject is not None else None
 
+    @property
+    def at_last(self) -> bool:
+        """Whether the cursor stands where the next thing that happens will come."""
+        return False
+
+    def to_last(self) -> None:
+        """Put it there."""
+
     def action_write_slim(self) -> None:
         """Ask for the name of the slim copy, and write it."""
         recorded, subject = self.recorded, self.subject

@@ -121,6 +121,16 @@ class Steps(RecordingView):
         return recorded.rows[place] if place is not None and recorded is not None else None
 
     @property
+    def at_last(self) -> bool:
+        """Whether the cursor stands on the last step that is seen."""
+        return self._count() == self.list.cursor + 1
+
+    def to_last(self) -> None:
+        """Go to the last step that is seen."""
+        if self.is_mounted:
+            self.list.move_to(self._count() - 1)
+
+    @property
     def step_here(self) -> int | None:
         """Its number."""
         return self.here.step.n if self.here is not None else None

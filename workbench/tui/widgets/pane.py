@@ -14,6 +14,7 @@ from workbench.tui.draw import Line, Tone
 from workbench.tui.pages.overview import facts
 from workbench.tui.pages.parts import ROOMY
 from workbench.tui.pages.recording import recording_facts, so_far_facts
+from workbench.tui.pages.recording_news import news_line
 from workbench.tui.signs import Signs
 from workbench.tui.state import Status
 from workbench.tui.views import Desk, Subject, View
@@ -108,6 +109,9 @@ class TabStrip(Bar):
                 head = so_far_facts(subject.recorded, so_far, signs, inner, reading=reading)
             else:
                 head = recording_facts(subject.recorded, signs, inner)
+            told = news_line(subject.source, signs, inner)
+            if told is not None:
+                rows = [told, Line(), *rows] if self.app.size.height >= ROOMY else [told, *rows]
             rows = [Line(), head, Line(), *rows] if self.app.size.height >= ROOMY else [head, *rows]
         elif self.app.size.height >= ROOMY:
             rows = [Line(), facts(subject.space, signs, inner), Line(), *rows]
