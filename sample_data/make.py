@@ -15,6 +15,7 @@ Checked with ``workbench check sample_data --incoming wordllama@256``, every fin
     keeper.duckdb / recipes    zero-vectors, non-finite-vectors, duplicate-ids
     langchain.duckdb           fingerprint-unknown                 this layout names no model
     cut_short.duckdb           unreadable-source                   the first part of a copy that was never finished
+    archive.duckdb             contaminated-by-fallback            only routing.jsonl tells; night.py says what happened
 
 and those about a recording in ``recordings/``; ``runs.py`` says where.
 """
@@ -31,6 +32,7 @@ import duckdb
 import numpy as np
 from chunks import SampleChunk, read_chunks
 from layout import HERE, MINILM, VECTORS, WORDLLAMA
+from night import write_night
 from runs import make_recordings
 
 from workbench import Entry, VectorStore
@@ -61,6 +63,7 @@ def main() -> None:
     make_langchain(folder / "langchain.duckdb", wordllama)
     make_cut_short(folder / "cut_short.duckdb", folder / "keeper.duckdb")
     make_recordings(folder / "recordings", minilm, wordllama)
+    make_archive(folder / "archive.duckdb", folder / "routing.jsonl", wordllama)
 
 
 def read_vectors() -> tuple[Vectors, Vectors]:
@@ -110,7 +113,7 @@ def _fill(store: VectorStore, name: str, entries: list[Entry], embedder_id: str,
     store.put_many(name, entries, embedder_id=embedder_id)
 
 
-def _stop_the_clock(connection: duckdb.DuckDBPyConnection) -> None:
+def _stop_the_clock(connection: duckdb.DuckDBPyConnection, file_id: str = "skerrow-light") -> None:
     """Set every time to the same moment, and the file's own id to a fixed one, so that all runs agree."""
     columns = connection.execute(
         "SELECT table_name, column_name FROM duckdb_columns() "
@@ -118,7 +121,7 @@ def _stop_the_clock(connection: duckdb.DuckDBPyConnection) -> None:
     ).fetchall()
     for table, column in columns:
         connection.execute(f'UPDATE "{table}" SET "{column}" = ? WHERE "{column}" IS NOT NULL', [MADE_MS])
-    connection.execute("UPDATE workbench_meta SET value = 'skerrow-light' WHERE key = 'file_id'")
+    connection.execute("UPDATE workbench_meta SET value = ? WHERE key = 'file_id'", [file_id])
 
 
 def _copy_small(written: Path, path: Path) -> None:
@@ -178,6 +181,17 @@ def make_langchain(path: Path, wordllama: Vectors) -> None:
                 "INSERT INTO small.embeddings VALUES (?, ?, ?::FLOAT[], ?)",
                 [chunk.id, chunk.text, wordllama[chunk.digest].tolist(), metadata],
             )
+
+
+def make_archive(path: Path, log: Path, wordllama: Vectors) -> None:
+    """Write an index through a routed provider, and its routing log."""
+    with tempfile.TemporaryDirectory() as work:
+        written = Path(work) / "archive.duckdb"
+        with VectorStore.open(written, read_only=False) as store:
+            write_night(store, log, wordllama)
+        with duckdb.connect(str(written)) as connection:
+            _stop_the_clock(connection, "skerrow-archive")
+        _copy_small(written, path)
 
 
 def make_cut_short(path: Path, whole: Path) -> None:
