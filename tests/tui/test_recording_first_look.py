@@ -10,6 +10,7 @@ from tests.tui.fakes import FakeReader, FakeRecording
 from workbench.checkup.recording_report import VectorTotals
 from workbench.tui.recording_reading import BIG_BYTES
 from workbench.tui.state import Status
+from workbench.tui.views.steps import Steps
 
 _FOLDER = "support/recordings"
 
@@ -48,7 +49,9 @@ class TestFirstSteps:
             recording.gate.set()
             await app.until_read()
             assert "complete · 12.4 s · 3 retrievals · 2 errors" in app.text
-            assert "▌  context" in app.row("▌  context")
+            here = app.main.query_one(Steps).here
+            assert here is not None
+            assert here.step.name == "context"
 
     async def test_stay_when_esc_stops_the_reading_and_r_reads_on(self) -> None:
         recording = _huge(gate=threading.Event())
