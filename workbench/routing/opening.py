@@ -65,9 +65,14 @@ class LogFormat:
 
 def formats() -> tuple[LogFormat, ...]:
     """Give every format, the most particular first."""
+    from workbench.routing.foreign import litellm, otlp
     from workbench.routing.log import read_log
 
-    return (LogFormat(NATIVE, _native, read_log),)
+    return (
+        LogFormat(NATIVE, _native, read_log),
+        LogFormat("litellm", litellm.recognise, litellm.read),
+        LogFormat("otlp", otlp.recognise, otlp.read),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from workbench.core.routing import Leg, Outcome
 from workbench.routing.foreign.asked import Asked
 from workbench.routing.foreign.bodies import answer_of, as_text, as_whole, decoded, texts_of
 from workbench.routing.foreign.reading import Problems, read_asked, with_answer
-from workbench.routing.foreign.values import FoundValue, json_values
+from workbench.routing.foreign.values import FoundValue, in_utf8, json_values
 from workbench.routing.foreign.words import Where, failure_of, where_of
 from workbench.routing.log_format import epoch_ms
 from workbench.routing.model import Attempt, LogProblem, Operation, Record
@@ -51,6 +51,7 @@ class _Payload(msgspec.Struct, gc=False):
 
 def recognise(head: bytes) -> str | None:
     """Say how the beginning of a file shows that it is a log of embeddings by LiteLLM; None when it does not."""
+    head = in_utf8(head)
     call = _SNIFFED.search(head)
     if call is None or any(mark not in head for mark in _MARKS):
         return None

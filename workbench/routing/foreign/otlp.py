@@ -11,7 +11,7 @@ from workbench.routing.foreign.asked import Asked
 from workbench.routing.foreign.bodies import Answer, as_text, as_whole
 from workbench.routing.foreign.otlp_spans import FoundSpan, Nesting, spans_of
 from workbench.routing.foreign.reading import Problems, read_asked, with_answer
-from workbench.routing.foreign.values import json_values
+from workbench.routing.foreign.values import in_utf8, json_values
 from workbench.routing.foreign.words import Where, failure_of, where_of
 from workbench.routing.model import Attempt, LogProblem, Operation, Record
 
@@ -34,6 +34,7 @@ def recognise(head: bytes, *, asked_for: bool = False) -> str | None:
     retrieval in it there is more to see as a recording, and with one embedder there is nothing to route. Where it was
     ``asked_for`` as a routing log, any trace with embedding spans is one.
     """
+    head = in_utf8(head)
     if b'"resourceSpans"' not in head:
         return None
     kinds: set[bytes] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import re
@@ -44,6 +45,11 @@ def json_values(file: BinaryIO, *, longest_bytes: int = LONGEST_VALUE_BYTES) -> 
         yield from _lines(rest)
     else:
         yield from _documents(rest, longest_bytes)
+
+
+def in_utf8(head: bytes) -> bytes:
+    """Give the beginning of a file as it is read, whatever a shell that redirected it made of it."""
+    return b"".join(block.data for block in line_blocks(io.BytesIO(head)))
 
 
 def strict_json(data: bytes) -> bytes | None:
