@@ -56,11 +56,14 @@ class LogFormat:
         recognise: takes the first bytes of a file and says in words why it is this kind, None when it is not.
         read: gives records and problems of a file that stands at its beginning; bounded, and never raises for what
             the file holds.
+        when_named: the same as ``recognise``, less strict, for a file that somebody gives as a routing log and that
+            is otherwise better shown as something else.
     """
 
     name: str
     recognise: Callable[[bytes], str | None]
     read: Callable[[BinaryIO], Iterator[Record | LogProblem]]
+    when_named: Callable[[bytes], str | None] | None = None
 
 
 def formats() -> tuple[LogFormat, ...]:
@@ -71,7 +74,7 @@ def formats() -> tuple[LogFormat, ...]:
     return (
         LogFormat(NATIVE, _native, read_log),
         LogFormat("litellm", litellm.recognise, litellm.read),
-        LogFormat("otlp", otlp.recognise, otlp.read),
+        LogFormat("otlp", otlp.recognise, otlp.read, otlp.recognise_embeddings),
     )
 
 
@@ -92,9 +95,11 @@ def recognise(path: str | os.PathLike[str]) -> Recognised | None:
         return None
 
 
-def _recognise(head: bytes) -> Recognised | None:
+def _recognise(head: bytes, *, named: bool = False) -> Recognised | None:
     for format in formats():
         why = format.recognise(head)
+        if why is None and named and format.when_named is not None:
+            why = format.when_named(head)
         if why is not None:
             return Recognised(format, why)
     return None
@@ -149,7 +154,7 @@ def open_routing_log(path: str | os.PathLike[str]) -> RoutingLogFile:
         head = file.read(HEAD_BYTES)
         if not head.strip():
             raise UnreadableLog(NotALog.EMPTY, f"{name} is empty: no call was logged into it")
-        recognised = _recognise(head)
+        recognised = _recognise(head, named=True)
         if recognised is None:
             known = ", ".join(format.name for format in formats())
             raise UnreadableLog(

@@ -20,6 +20,7 @@ _ITEM = re.compile(r"embedding\.embeddings\.(\d{1,7})\.embedding\.(text|vector)"
 _MEASURES_WHAT_CAME = ("opentelemetry.instrumentation.openai_v2",)
 """Instrumentations that overwrite the length asked for by the length of what came."""
 _EMBEDDING_KINDS = {b"EMBEDDING", b"embeddings", b"embedding"}
+_CONVENTIONS = {b"openinference.span.kind": "OpenInference", b"gen_ai.operation.name": "OTel GenAI"}
 _MOST_ITEMS = 100_000
 _SNIFFED = re.compile(
     rb'"key"\s*:\s*"(openinference\.span\.kind|gen_ai\.operation\.name|gen_ai\.request\.model|embedding\.model_name)"'
@@ -27,29 +28,44 @@ _SNIFFED = re.compile(
 )
 
 
-def recognise(head: bytes, *, asked_for: bool = False) -> str | None:
+def recognise(head: bytes) -> str | None:
     """Say how the beginning of a file shows that it is a routing log; None when it does not.
 
     A trace is one when embedders are all that it is about, and more than one of them is asked: with a model or a
-    retrieval in it there is more to see as a recording, and with one embedder there is nothing to route. Where it was
-    ``asked_for`` as a routing log, any trace with embedding spans is one.
+    retrieval in it there is more to see as a recording, and with one embedder there is nothing to route.
     """
-    head = in_utf8(head)
-    if b'"resourceSpans"' not in head:
-        return None
-    kinds: set[bytes] = set()
-    models: set[bytes] = set()
-    conventions: dict[str, None] = {}
-    for key, value in _SNIFFED.findall(head):
-        if key in (b"openinference.span.kind", b"gen_ai.operation.name"):
-            kinds.add(value)
-            conventions.setdefault("OpenInference" if key.startswith(b"openinference") else "OTel GenAI")
-        else:
-            models.add(value)
-    embeddings = kinds & _EMBEDDING_KINDS
-    if not embeddings or not (asked_for or (kinds == embeddings and len(models) > 1)):
-        return None
-    return f"embedding spans in OTLP/JSON, by the conventions of {' and '.join(conventions)}"
+    found = _Sniffed.of(head)
+    only_embeddings = found.kinds <= _EMBEDDING_KINDS
+    return found.why if only_embeddings and len(found.models) > 1 else None
+
+
+def recognise_embeddings(head: bytes) -> str | None:
+    """Say that there are embedding spans at all, which is enough for a file that was given as a routing log."""
+    return _Sniffed.of(head).why
+
+
+class _Sniffed(NamedTuple):
+    """What the beginning of a trace says of its spans; ``why`` is None when no embedding is among them."""
+
+    kinds: frozenset[bytes]
+    models: frozenset[bytes]
+    why: str | None
+
+    @staticmethod
+    def of(head: bytes) -> _Sniffed:
+        head = in_utf8(head)
+        kinds: set[bytes] = set()
+        models: set[bytes] = set()
+        conventions: dict[str, None] = {}
+        for key, value in _SNIFFED.findall(head) if b'"resourceSpans"' in head else ():
+            convention = _CONVENTIONS.get(key)
+            if convention is None:
+                models.add(value)
+            else:
+                kinds.add(value)
+                conventions.setdefault(convention)
+        why = f"embedding spans in OTLP/JSON, by the conventions of {' and '.join(conventions)}"
+        return _Sniffed(frozenset(kinds), frozenset(models), why if kinds & _EMBEDDING_KINDS else None)
 
 
 def read(file: BinaryIO, *, primary: str | None = None) -> Iterator[Record | LogProblem]:
