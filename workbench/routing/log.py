@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, BinaryIO
 
@@ -34,12 +34,41 @@ _decoder = msgspec.json.Decoder(Line)
 _FIELDS = {field.encode_name: field for field in msgspec.structs.fields(Line)}
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Lines that follow one another and decoded without a fault, not turned into records yet.
+
+    Whoever needs only columns of a million attempts is spared a million records by it.
+
+    Attributes:
+        first: the number of the first line, from 1.
+        lines: as they stand.
+        record: turns a line (by its number) into what it says; None when it says nothing that is kept.
+    """
+
+    first: int
+    lines: list[Line]
+    record: Callable[[int, Line], Record | LogProblem | None]
+
+
 def read_log(file: BinaryIO) -> Iterator[Record | LogProblem]:
     """Give what a log says, in its order, reading on as it is asked; ``file`` stands at its beginning.
 
     Never raises for what the file holds: a line that says nothing usable is a ``LogProblem``, and after twenty of them
     the rest are counted in one at the end, as are records of unknown kinds and attempts that their caller cancelled.
     """
+    for each in read_pieces(file):
+        if not isinstance(each, Piece):
+            yield each
+            continue
+        for number, line in enumerate(each.lines, each.first):
+            found = each.record(number, line)
+            if found is not None:
+                yield found
+
+
+def read_pieces(file: BinaryIO) -> Iterator[Piece | Record | LogProblem]:
+    """Give what ``read_log`` gives, with lines that are as they should be in pieces."""
     reading = _Reading()
     for block in line_blocks(file):
         if block.too_long:
@@ -48,12 +77,17 @@ def read_log(file: BinaryIO) -> Iterator[Record | LogProblem]:
         lines = _decode_block(block)
         if lines is None:
             yield from reading.line_by_line(block)
-            continue
-        for number, line in enumerate(lines, block.first):
-            found = reading.record(number, line)
-            if found is not None:
-                yield found
+        else:
+            yield Piece(block.first, lines, reading.record)
     yield from reading.summary()
+
+
+def read_attempt(line: Line) -> Attempt | None:
+    """Turn the line of an attempt into one without counting anything; None when it is no usable attempt."""
+    if line.record != "attempt":
+        return None
+    found = _Reading().record(0, line)
+    return found if isinstance(found, Attempt) else None
 
 
 def _decode_block(block: LineBlock) -> list[Line] | None:
