@@ -17,8 +17,10 @@ from tests.core.cases import FOLDERS, cases, decode
 from workbench.core.summary import summarize_embeddings
 from workbench.recordings.document import FileDocument
 from workbench.recordings.model import Note
-from workbench.recordings.pieces import Kind, pieces_of
-from workbench.recordings.slim import Options, Slimmed, find_vectors, slimmed
+from workbench.recordings.piece import Kind
+from workbench.recordings.pieces import pieces_of
+from workbench.recordings.seed_vectors import find_vectors
+from workbench.recordings.slim import Options, Run, Slimmed, slimmed
 from workbench.recordings.summarize import Summary, summarize_to
 
 KEYS = st.sampled_from(["embedding", "embeddings", "Embedding", "vector", "a", "", 'q"', "\\", "é"])
@@ -190,11 +192,12 @@ def test_the_pieces_of_a_text_are_the_text(tmp_path: Path) -> None:
     data = json.dumps({"events": [record(number, chance) for number in range(2_000)], "z": [1]}).encode()
     (tmp_path / "rec.json").write_bytes(data)
 
-    def prove(part: bytes) -> tuple[Slimmed, int] | None:
+    def prove(part: bytes, run: Run) -> Slimmed | None:
         try:
-            return Slimmed(part, {}), len(json.loads(part))
+            json.loads(part.join(run.around))
         except ValueError:
             return None
+        return Slimmed(part, {})
 
     document = FileDocument(tmp_path / "rec.json")
     notes: list[Note] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from workbench.recordings import plain, scanner, spans, values
 from workbench.recordings.far_index import FarIndex, Gone
@@ -13,7 +13,8 @@ from workbench.recordings.spans import Child, Form, Found
 from workbench.recordings.text_file import HEAD_BYTES, TextFile
 from workbench.recordings.watch import READINGS, Watch
 
-Answer = TypeVar("Answer")
+Asked = ParamSpec("Asked")
+Told = TypeVar("Told")
 
 NEAR_BYTES = 16 << 20
 """Values up to this size are read into memory to find their children; bigger ones are mapped by another process."""
@@ -22,7 +23,7 @@ PREVIEW_BYTES = 768 << 10
 """How much of a text is read for a first look."""
 
 _HEAD_VALUES = 20
-_LONGEST_LINE = 1 << 30
+_LINES_AT_ONCE = 64 << 20
 _MOST_NOTES = 200
 _TELL_EVERY = 1 << 20
 _KINDS = {
@@ -172,30 +173,30 @@ class FileDocument:
     def children_of(self, span: Span) -> list[Child]:
         """Give the children of the value in a range, with their places in the text."""
         if span.size > NEAR_BYTES:
-            return self._ask_far(lambda: self._far.children(span))
+            return self._ask_far(self._far.children, span)
         found = spans.children(self.read(span))
         return [Child(child.name, child.start + span.start, child.end + span.start, child.whole) for child in found]
 
     def is_plain(self, span: Span) -> bool:
         """Say whether the value in a range is JSON by the letter."""
         if span.size > NEAR_BYTES:
-            return self._ask_far(lambda: self._far.is_plain(span))
+            return self._ask_far(self._far.is_plain, span)
         return plain.is_plain(self.read(span))
 
-    def _ask_far(self, question: Callable[[], Answer]) -> Answer:
+    def _ask_far(self, question: Callable[Asked, Told], *asked: Asked.args, **named: Asked.kwargs) -> Told:
         """Ask the other process; giving up ends it, and a file that was changed is said so."""
         try:
             if self.watch is None:
-                answer = question()
+                told = question(*asked, **named)
             else:
                 with self.watch.watching(self._far):
-                    answer = question()
+                    told = question(*asked, **named)
         except Gone:
             if self.watch is not None:
                 self.watch.checkpoint()
             raise self._file.changed() from None
         self._file.check_unchanged()
-        return answer
+        return told
 
     def pieces(self) -> Iterator[bytes]:
         """Give the whole text a MiB at a time."""
@@ -238,7 +239,7 @@ class FileDocument:
         if self.form == Form.JSONL:
             yield from self._found_by_line(notes)
         elif self.size > NEAR_BYTES:
-            yield from self._ask_far(lambda: self._far.roots(self.span, notes))
+            yield from self._ask_far(self._far.roots, self.span, notes)
         else:
             shift = self.span.start
             near: list[Note] = []
@@ -247,19 +248,36 @@ class FileDocument:
             notes += [_shifted(note, shift) for note in near]
 
     def _found_by_line(self, notes: list[Note]) -> Iterator[Found]:
-        number, at = 0, self.span.start
-        rest = b""
-        for piece in self.pieces():
-            lines = (rest + piece if rest else piece).split(b"\n")
-            rest = lines.pop()
+        at, end, number = self.span.start, self.span.end, 1
+        if self.size <= NEAR_BYTES:
+            lines = self.read(self.span).split(b"\n")
             for line in lines:
-                number += 1
-                yield from spans.values_of_line(line, at, number, last=False, notes=notes)
-                at += len(line) + 1
-            if len(rest) > _LONGEST_LINE:
-                break
-        if rest:
-            yield from spans.values_of_line(rest, at, number + 1, last=True, notes=notes)
+                last = number == len(lines)
+                if line or not last:
+                    yield from spans.values_of_line(line, at, number, last=last, notes=notes)
+                at, number = at + len(line) + 1, number + 1
+            return
+        while at < end:
+            block = Span(at, min(at + _LINES_AT_ONCE, end))
+            found, at, number = self._ask_far(self._far.lines, block, number, notes)
+            yield from found
+            self._tell(at)
+
+    def values_of_line(
+        self, span: Span, number: int, *, last: bool, notes: list[Note], line: bytes | None = None
+    ) -> list[Found]:
+        """Give the values on the line that a range is; ``line`` is its bytes where they are known.
+
+        ``last`` says that the text ends with it.
+        """
+        if line is None and span.size > NEAR_BYTES:
+            return self._ask_far(self._far.line, span, number, last, notes)
+        known = self.read(span) if line is None else line
+        return spans.values_of_line(known, span.start, number, last=last, notes=notes)
+
+    def value_end(self, start: int, end: int) -> int:
+        """Give where the value ends that begins at a place, however long it is. Raises Damage."""
+        return self._ask_far(self._far.value_end, Span(start, end))
 
 
 def _values_of_head(text: bytes) -> Iterator[object]:

@@ -10,6 +10,10 @@ from workbench.recordings.wide import is_alias, is_attribute
 _FEWEST = 8
 _JSON_TEXT = 200
 _TEXT = 16
+_MOST_KEYS = 4_096
+_NUMBERS = frozenset((int, float))
+_OPENS = frozenset(("{", "["))
+_BEGINS = frozenset("{[ \t\r\n")
 
 
 class Look(NamedTuple):
@@ -19,17 +23,38 @@ class Look(NamedTuple):
     likely: bool
 
 
+class _Telling(dict[str, bool]):
+    """Which keys may tell that the text under them is a vector; a dict, since it is asked for every string."""
+
+    def __missing__(self, key: str) -> bool:
+        if len(self) >= _MOST_KEYS:
+            self.clear()
+        self[key] = told = is_alias(key) or is_attribute(key)
+        return told
+
+
+_TELLING = _Telling()
+
+
 def look(value: object) -> Look:
     """Look over a value from which the seed's vectors were taken."""
     likely = False
     waiting = [value]
     push = waiting.append
+    telling = _TELLING
     while waiting:
         node = waiting.pop()
         if type(node) is dict:
             for key, each in node.items():
                 kind = type(each)
-                if kind is dict:
+                if kind is str:
+                    size = len(each)
+                    if size > _TEXT:
+                        if telling[key]:
+                            likely = likely or each[0] in _BEGINS or " " not in each[:64]
+                        elif size > _JSON_TEXT and each[0] in _BEGINS:
+                            likely = likely or _opens_json(each)
+                elif kind is dict:
                     push(each)
                     if key == "arrayValue" or key == "array_value":
                         likely = True
@@ -42,8 +67,6 @@ def look(value: object) -> Look:
                     elif key == "embeddings" and any(map(is_numeric_vector, each)):
                         return Look(True, likely)
                     push(each)
-                elif kind is str and len(each) > _TEXT and (each[0] in _BEGINS or " " not in each[:64]):
-                    likely = likely or _is_suspect(key, each)
         elif type(node) is list and node:
             first = type(node[0])
             if first is float or first is int:
@@ -54,19 +77,12 @@ def look(value: object) -> Look:
                 kind = type(each)
                 if kind is dict or kind is list:
                     push(each)
-                elif kind is str and len(each) > _JSON_TEXT and each[:64].lstrip()[:1] in _OPENS:
+                elif kind is str and len(each) > _JSON_TEXT and _opens_json(each):
                     likely = True
         elif type(node) is str:
-            likely = likely or _is_suspect("", node)
+            likely = likely or (len(node) > _JSON_TEXT and _opens_json(node))
     return Look(False, likely)
 
 
-_NUMBERS = frozenset((int, float))
-_OPENS = frozenset(("{", "["))
-_BEGINS = frozenset("{[ \t\r\n")
-
-
-def _is_suspect(key: str, text: str) -> bool:
-    if len(text) > _JSON_TEXT and text[:64].lstrip()[:1] in _OPENS:
-        return True
-    return is_alias(key) or is_attribute(key)
+def _opens_json(text: str) -> bool:
+    return text[:64].lstrip()[:1] in _OPENS

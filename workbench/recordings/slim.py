@@ -1,21 +1,20 @@
-"""Which bytes of a JSON value are vectors by the seed's rule, and what stands there instead."""
+"""One JSON text without its vectors, proven to be JSON: the seed's rule, and on demand the wide rules and masking."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import isfinite
-from typing import cast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
 
 import orjson
 
-from workbench.core.summary import EmbeddingSummary, summarize_vector
 from workbench.recordings import values
 from workbench.recordings.edits import edited, string_text
 from workbench.recordings.looks import look
-from workbench.recordings.scanner import Damage, Token, blanks_end, tokens
+from workbench.recordings.scanner import Damage
 from workbench.recordings.secrets import find_secrets
+from workbench.recordings.seed_vectors import Replacement, find_by_token, find_vectors, replaced, summary_text
 from workbench.recordings.wide import find_wide
 
 
@@ -27,21 +26,20 @@ class Options:
     redact: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """A vector's bytes, from ``start`` to ``end``, its shape, and the rule that found it."""
+class Run(Enum):
+    """What follows each other in a part of a text."""
 
-    start: int
-    end: int
-    dims: int
-    norm: float
-    rule: str
-    encoding: str = "list"
+    ITEMS = "items"
+    """Items of an array."""
+    FIELDS = "fields"
+    """Fields of an object."""
+    LINES = "lines"
+    """Whole lines, a value each; the last one without its line feed."""
 
     @property
-    def text(self) -> bytes:
-        """What stands in its place, as JSON."""
-        return summary_text(self.dims, self.norm)
+    def around(self) -> tuple[bytes, bytes]:
+        """The brackets that make one value of them."""
+        return (b"{", b"}") if self is Run.FIELDS else (b"[", b"]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +51,19 @@ class Slimmed:
         by_rule: how many vectors each rule took.
         likely: how many more the wide rules would take.
         masked: how many strings were masked.
-        values: how many values a list has that is the text as a whole, else 1.
-        found: the seed's vectors, by their places in the text as it was.
+        bracketed: brackets stand around the text that do not belong to it.
     """
 
     text: bytes
     by_rule: dict[str, int]
     likely: int = 0
     masked: int = 0
-    values: int = 1
-    found: tuple[Replacement, ...] = ()
+    bracketed: bool = False
+
+    @property
+    def body(self) -> bytes | memoryview:
+        """The text as it stands in the copy."""
+        return memoryview(self.text)[1:-1] if self.bracketed else self.text
 
     @property
     def count(self) -> int:
@@ -70,162 +71,7 @@ class Slimmed:
         return sum(self.by_rule.values())
 
 
-SINGLE = "embedding"
-BATCH = "embeddings"
-
-_STEM = b'"embedding'
-_REST_OF_KEY = re.compile(rb'(s?)"[ \t\r\n]*+:[ \t\r\n]*+\[')
-_NEXT = re.compile(rb"[ \t\r\n]*+([,\]])[ \t\r\n]*+")
-_PATIENCE = 1 << 20
-
-
-def summary_text(dims: int, norm: float) -> bytes:
-    """Write a summary as JSON; a norm that is not finite is null."""
-    return b'{"dims":%d,"norm":%s}' % (dims, repr(norm).encode() if isfinite(norm) else b"null")
-
-
-def replaced(data: bytes, found: Sequence[Replacement], shift: int = 0) -> bytes:
-    """Give the bytes with every replacement made; their places count from ``shift`` bytes before ``data``."""
-    if not found:
-        return data
-    parts: list[bytes] = []
-    at = 0
-    for each in found:
-        parts += (data[at : each.start - shift], each.text)
-        at = each.end - shift
-    parts.append(data[at:])
-    return b"".join(parts)
-
-
-def find_vectors(data: bytes) -> list[Replacement]:
-    """Find the vectors by the seed's rule in one value, as long as no key of theirs is spelled with escapes.
-
-    Nothing is proven of the text: what is found holds if the text with the replacements made is JSON.
-    """
-    found: list[Replacement] = []
-    wasted, patience = 0, _PATIENCE + 4 * len(data)
-    at = data.find(_STEM)
-    while at >= 0:
-        key = _REST_OF_KEY.match(data, at + len(_STEM))
-        if key is None or _escaped(data, at):
-            at = data.find(_STEM, at + len(_STEM))
-            continue
-        opened = key.end() - 1
-        at = opened + 1
-        if key.group(1):
-            at = _batch(data, opened, found)
-        else:
-            close = data.find(b"]", opened) + 1
-            summary = _summary(data, opened, close)
-            if summary is not None:
-                found.append(Replacement(opened, close, summary.dims, summary.norm, SINGLE))
-                at = close
-            else:
-                wasted += close - opened
-                if wasted > patience:  # brackets made to be looked at again and again: one careful pass instead
-                    return list(_by_token(data, 0, len(data)))
-        at = data.find(_STEM, at)
-    return found
-
-
-def _escaped(data: bytes, quote: int) -> bool:
-    """Say whether a quote stands inside a string. One that opens a string has no odd run of backslashes before it."""
-    before = quote
-    while before and data[before - 1] == 0x5C:
-        before -= 1
-    return bool((quote - before) & 1)
-
-
-def _summary(data: bytes, start: int, end: int) -> EmbeddingSummary | None:
-    """Summarise the array in a range when it holds only numbers; ``end`` is behind the first closing bracket."""
-    first = blanks_end(data, start + 1, end)
-    if data[first : first + 1] not in _BEGINS_NUMBER:
-        return None
-    part = data[start:end]
-    # "true", "false" and "null" have one of these, and no number has.
-    if b"u" in part or b"l" in part:
-        return None
-    try:
-        vector = orjson.loads(part)
-    except orjson.JSONDecodeError:
-        if not _is_numbers(data, start, end):
-            return None
-        vector = values.numbers(part)
-    if not isinstance(vector, list):
-        return None
-    try:
-        return summarize_vector(cast("list[float]", vector))
-    except TypeError:  # it holds strings
-        return None
-
-
-_BEGINS_NUMBER = frozenset(bytes([each]) for each in b"-0123456789NI")
-
-
-def _is_numbers(data: bytes, start: int, end: int) -> bool:
-    kind, _begin, stop = next(iter(tokens(data, start, end)))
-    return kind == Token.NUMBERS and stop == end
-
-
-def _batch(data: bytes, opened: int, found: list[Replacement]) -> int:
-    """Replace the vectors of a list under ``embeddings``; give the place from which to go on."""
-    simple: list[Replacement] = []
-    at = blanks_end(data, opened + 1, len(data))
-    if data[at : at + 1] == b"]":
-        return at
-    while data[at : at + 1] == b"[":
-        close = data.find(b"]", at) + 1
-        summary = _summary(data, at, close)
-        following = _NEXT.match(data, close) if summary is not None else None
-        if summary is None or following is None:
-            break
-        simple.append(Replacement(at, close, summary.dims, summary.norm, BATCH))
-        at = following.end()
-        if following.group(1) == b"]":
-            found += simple
-            return at
-    # Something else is among them, and may hold vectors of its own.
-    at = opened
-    for each, stop in _walk(data, opened, len(data), batch=True):
-        at = stop
-        if each is not None:
-            found.append(each)
-    return at
-
-
-def _by_token(data: bytes, start: int, end: int) -> Iterator[Replacement]:
-    for each, _stop in _walk(data, start, end, batch=False):
-        if each is not None:
-            yield each
-
-
-def _walk(data: bytes, start: int, end: int, *, batch: bool) -> Iterator[tuple[Replacement | None, int]]:
-    """Walk one value token by token; ``batch`` says that it is the list under ``embeddings``."""
-    rule: str | None = BATCH if batch else None
-    batches: list[bool] = []
-    for kind, begin, stop in tokens(data, start, end):
-        if kind == Token.KEY:
-            rule = _rule_of(data[begin:stop])
-            continue
-        each = None
-        if kind == Token.NUMBERS:
-            taken = SINGLE if rule == SINGLE else BATCH if batches and batches[-1] else None
-            if taken is not None:
-                summary = summarize_vector(values.numbers(data[begin:stop]))
-                each = Replacement(begin, stop, summary.dims, summary.norm, taken)
-        elif kind in (Token.ARRAY, Token.OBJECT):
-            batches.append(kind == Token.ARRAY and rule == BATCH)
-        elif kind == Token.END:
-            batches.pop()
-        rule = None
-        yield each, stop
-
-
-def _rule_of(key: bytes) -> str | None:
-    if b"\\" in key:
-        name = values.loads_string(key)
-        return name if name in (SINGLE, BATCH) else None
-    return SINGLE if key == b'"embedding"' else BATCH if key == b'"embeddings"' else None
+_FEED = re.compile(rb"\n")
 
 
 def slimmed(data: bytes, options: Options, *, level: int = 0, proven: bool = False) -> Slimmed | None:
@@ -241,13 +87,13 @@ def slimmed(data: bytes, options: Options, *, level: int = 0, proven: bool = Fal
     except (orjson.JSONDecodeError, Damage):
         if not proven and level == 0:
             return None
-        found = list(_by_token(data, 0, len(data)))
+        found = find_by_token(data)
         text = replaced(data, found)
         value = values.loads(text)
     by_rule = _count(found)
     seen = look(value)
     if seen.left_over:  # a key that is spelled with escapes
-        found = list(_by_token(data, 0, len(data)))
+        found = find_by_token(data)
         text, by_rule = replaced(data, found), _count(found)
         value = values.loads(text)
         seen = look(value)
@@ -270,7 +116,49 @@ def slimmed(data: bytes, options: Options, *, level: int = 0, proven: bool = Fal
         secrets = find_secrets(values.loads(text))
         masked = len(secrets)
         text = edited(text, {path: string_text(masked_text) for path, masked_text in secrets.items()})
-    return Slimmed(text, by_rule, likely, masked, len(value) if isinstance(value, list) else 1, tuple(found))
+    return Slimmed(text, by_rule, likely, masked)
+
+
+def slimmed_run(data: bytes, run: Run, options: Options) -> Slimmed | None:
+    """Slim many values that follow each other, at the cost of one; None when they are not proven to be just that.
+
+    The commas or line feeds between them are in ``data``, what stands around them is not.
+    """
+    if options.wide or options.redact:
+        return None if run is Run.LINES else _inside(slimmed(data.join(run.around), options))
+    try:
+        found = find_vectors(data)
+        text = replaced(data, found, run.around)
+        value = orjson.loads(text if run is not Run.LINES else text.replace(b"\n", b","))
+    except (orjson.JSONDecodeError, Damage):
+        return None
+    if run is Run.LINES and not _are_lines(data, found, text, value):
+        return None
+    seen = look(value)
+    if seen.left_over:
+        return None if run is Run.LINES else _inside(slimmed(data.join(run.around), options))
+    likely = 0
+    if seen.likely:
+        vectors, texts = find_wide(value)
+        likely = len(vectors) + sum(each.count for each in texts)
+    return Slimmed(text, _count(found), likely, bracketed=True)
+
+
+def _inside(one: Slimmed | None) -> Slimmed | None:
+    """Take the brackets that made one value of many for what they are."""
+    return None if one is None else replace(one, bracketed=True)
+
+
+def _are_lines(data: bytes, found: Sequence[Replacement], text: bytes, value: object) -> bool:
+    """Say whether every line feed stands between two values, and nothing else does."""
+    if any(data.find(b"\n", each.start, each.end) >= 0 for each in found):
+        return False
+    return isinstance(value, list) and len(value) == line_feeds(text) + 1
+
+
+def line_feeds(data: bytes) -> int:
+    """Count line feeds, which are rare in long lines: ``bytes.count`` would look at each byte by itself."""
+    return len(_FEED.findall(data))
 
 
 def _count(found: Sequence[Replacement]) -> dict[str, int]:

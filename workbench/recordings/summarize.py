@@ -14,8 +14,9 @@ from typing import IO, cast
 from workbench.recordings.document import FileDocument
 from workbench.recordings.model import Note
 from workbench.recordings.picked import PickedPath, copy_without_picked
-from workbench.recordings.pieces import Kind, Piece, pieces_of
-from workbench.recordings.slim import Options, Slimmed, replaced, slimmed
+from workbench.recordings.piece import Kind, Piece
+from workbench.recordings.pieces import pieces_of
+from workbench.recordings.slim import Options, Run, Slimmed, slimmed, slimmed_run
 from workbench.recordings.spans import oddities
 
 _MOST_NOTES = 200
@@ -163,24 +164,20 @@ def _in_order(by_rule: Counter[str]) -> dict[str, int]:
     return dict(sorted(by_rule.items(), key=lambda each: (each[0].startswith("W"), each[0])))
 
 
-def _texts(document: FileDocument, notes: list[Note], options: Options, totals: _Totals) -> Iterator[bytes]:
-    def prove(data: bytes) -> tuple[Slimmed, int] | None:
-        one = slimmed(data, options)
-        return None if one is None else (one, one.values)
+def _texts(
+    document: FileDocument, notes: list[Note], options: Options, totals: _Totals
+) -> Iterator[bytes | memoryview]:
+    def prove(data: bytes, run: Run) -> Slimmed | None:
+        return slimmed_run(data, run, options)
 
     together = not (options.wide or options.redact)
-    for piece in pieces_of(document, notes, prove, lines_together=together):
+    for piece in pieces_of(document, notes, prove, lines_together=together, long_texts_apart=not options.redact):
         if piece.kind is Kind.GLUE:
             yield piece.data
             continue
         one = piece.proof or _slim(piece, options, totals)
         totals.add(one)
-        if piece.kind is Kind.MEMBERS:
-            yield one.text[1:-1]
-        elif piece.kind is Kind.LINES:
-            yield replaced(piece.data, one.found, 1)
-        else:
-            yield one.text
+        yield one.body
 
 
 def _slim(piece: Piece[Slimmed], options: Options, totals: _Totals) -> Slimmed:
@@ -189,7 +186,7 @@ def _slim(piece: Piece[Slimmed], options: Options, totals: _Totals) -> Slimmed:
         totals.odd.update(oddities(piece.data))
         one = slimmed(piece.data, options, proven=True)
         assert one is not None
-    return one
+    return replace(one, bracketed=piece.kind is Kind.MEMBERS)
 
 
 def _odd_notes(totals: _Totals) -> list[Note]:
