@@ -330,7 +330,7 @@ attempts = st.builds(
     leg=st.sampled_from(Leg),
     op=st.sampled_from(Operation),
     started_ms=times,
-    duration_ms=st.one_of(st.none(), st.floats(-1e9, 1e9)),
+    duration_ms=st.one_of(st.none(), st.integers(-(10**9), 10**9).map(float)),
     outcome=st.sampled_from([Outcome.VECTOR, Outcome.CIRCUIT_OPEN]),
     provider=texts,
     request_model=texts,
@@ -374,6 +374,14 @@ def test_what_is_written_is_read_again(record: Record) -> None:
     assert read(encode(record)) == ([record], [])
 
 
+@given(times, st.floats(-1e9, 1e9))
+def test_an_attempt_ends_when_it_ended(started_ms: float, duration_ms: float) -> None:
+    attempt = Attempt(line=1, leg=Leg.PRIMARY, started_ms=started_ms, duration_ms=duration_ms, outcome=Outcome.VECTOR)
+    records, _ = read(encode(attempt))
+    assert isinstance(records[0], Attempt)
+    assert records[0].ended_ms == attempt.ended_ms
+
+
 @pytest.mark.parametrize("outcome", Outcome)
 def test_every_outcome_is_read_as_it_was_written(outcome: Outcome) -> None:
     nulls = {Outcome.PARTIAL: 1, Outcome.NULL: 3}.get(outcome, 0)
@@ -385,7 +393,9 @@ def test_every_outcome_is_read_as_it_was_written(outcome: Outcome) -> None:
 
 def test_times_are_spelled_for_people_where_that_loses_nothing() -> None:
     assert timestamp_of(NOON_MS) == NOON
-    assert timestamp_of(0.5) == 0.5
+    assert timestamp_of(0.5) == "1970-01-01T00:00:00.000500Z"
+    assert timestamp_of(NOON_MS + 0.001) == "2026-11-29T12:00:00.250001Z"
+    assert timestamp_of(0.0001) == 0.0001
     assert timestamp_of(1e18) == 1e18
 
 

@@ -359,8 +359,9 @@ def _fingerprint(leg: EmbeddingProvider) -> Fingerprint:
 
 
 def _epoch_ms() -> float:
-    # Whole milliseconds: the log spells them exactly, so that a replay reckons with the very same times.
-    return float(time.time_ns() // 1_000_000)
+    # Whole microseconds: the log spells them exactly, so that a replay reckons with the very same times, and calls that
+    # begin while others end are told apart.
+    return time.time_ns() // 1000 / 1000
 
 
 def _warn_on_stderr(message: str) -> None:

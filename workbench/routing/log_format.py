@@ -106,11 +106,13 @@ def epoch_ms(timestamp: datetime | float | None) -> float | None:
 
 
 def timestamp_of(at_ms: float) -> str | float:
-    """Spell epoch milliseconds as RFC 3339; as the number where that would lose a part of it."""
-    if at_ms == at_ms // 1:
-        try:
-            at = _EPOCH + timedelta(milliseconds=at_ms)
-        except OverflowError:
-            return at_ms
-        return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return at_ms
+    """Spell epoch milliseconds as RFC 3339, to the microsecond where needed; as the number where even that loses."""
+    try:
+        microseconds = round(at_ms * 1000)
+        at = _EPOCH + timedelta(microseconds=microseconds)
+    except (OverflowError, ValueError):
+        return at_ms
+    if microseconds / 1000 != at_ms:
+        return at_ms
+    whole = microseconds % 1000 == 0
+    return at.isoformat(timespec="milliseconds" if whole else "microseconds").replace("+00:00", "Z")

@@ -135,7 +135,7 @@ def _attempt(attempt: Attempt, cancelled: bool) -> dict[str, Any]:
     return {
         "record": "attempt",
         "timestamp": timestamp_of(attempt.started_ms),
-        "duration_ms": attempt.duration_ms,
+        "duration_ms": _duration(attempt),
         KEYS["instance"]: attempt.instance,
         KEYS["call_id"]: attempt.call_id,
         "leg": attempt.leg,
@@ -157,6 +157,14 @@ def _attempt(attempt: Attempt, cancelled: bool) -> dict[str, Any]:
         KEYS["status_code"]: attempt.status_code,
         KEYS["server"]: attempt.server,
     }
+
+
+def _duration(attempt: Attempt) -> float | None:
+    """Spell a duration to the microsecond where the end that follows from it stays the same."""
+    lasted = attempt.duration_ms
+    if lasted is None or attempt.started_ms + round(lasted, 3) != attempt.started_ms + lasted:
+        return lasted
+    return round(lasted, 3)
 
 
 def _outcome_words(attempt: Attempt) -> tuple[str, str | None]:
