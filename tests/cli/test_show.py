@@ -176,7 +176,7 @@ def test_children_stand_below_their_parents_in_the_order_of_time(tmp_path: Path)
     assert names == ["root", "first", "second"]
 
 
-def test_a_cassette_in_yaml_tells_its_likely_vectors_by_rule_and_has_no_slim_size(tmp_path: Path) -> None:
+def test_a_cassette_in_yaml_tells_its_likely_vectors_by_rule_and_how_small_it_can_be(tmp_path: Path) -> None:
     body = json.dumps({"model": "m", "data": [{"object": "embedding", "embedding": [0.123456] * 64}]})
     path = tmp_path / "a.yaml"
     path.write_text(
@@ -186,7 +186,11 @@ def test_a_cassette_in_yaml_tells_its_likely_vectors_by_rule_and_has_no_slim_siz
     document = workbench(tmp_path, "show", path, "--json").json
     assert document["format"] == "vcr"
     assert (document["vectors"]["likely"], document["vectors"]["likely_by_rule"]) == (1, {"W2": 1})
-    assert document["bytes"]["after"] is None
+    assert document["bytes"] == {"before": path.stat().st_size, "after": path.stat().st_size}
+    path.write_text(path.read_text().replace("body: {string:", "parsed_body: {embedding: [3, 4], string:"))
+    document = workbench(tmp_path, "show", path, "--json").json
+    assert document["vectors"]["by_rule"] == {"embedding": 1}
+    assert document["bytes"]["after"] == path.stat().st_size - len("[3, 4]") + len("{dims: 2, norm: 5}")
 
 
 def test_check_joins_recordings_with_the_indexes_among_its_paths(tmp_path: Path) -> None:

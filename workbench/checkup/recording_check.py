@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.checkup.recording_report import RecordingReport, VectorTotals
 from workbench.checkup.recordings import judge_joined, judge_recording
 from workbench.crosscheck.joining import join
+from workbench.recordings.cassette_copy import slim_cassette
 from workbench.recordings.cassette_text import interaction_text
 from workbench.recordings.model import Note, RecordingError, Unreadable
 from workbench.recordings.readers.vcr import VcrReader, interactions_of
@@ -129,6 +130,7 @@ def _of_what_is_left(recording: Recording, job: Job | None) -> VectorTotals:
 
 
 def _of_cassette(recording: Recording, job: Job | None) -> VectorTotals:
+    """Count the vectors of a cassette in YAML: those in its bodies, by the rules that see what a reader sees."""
     by_rule: Counter[str] = Counter()
     likely: Counter[str] = Counter()
     for value, _ in interactions_of(recording.document, []):
@@ -139,6 +141,12 @@ def _of_cassette(recording: Recording, job: Job | None) -> VectorTotals:
         if strict is not None and wide is not None:
             by_rule.update(strict.by_rule)
             likely.update(Counter(wide.by_rule) - Counter(strict.by_rule))
+    after: int | None = recording.file_size
+    if by_rule:
+        try:
+            after = len(slim_cassette(recording.document, Options()).text)
+        except RecordingError:
+            after = None
     return VectorTotals(
-        by_rule.total(), likely.total(), recording.file_size, None, dict(by_rule), likely_by_rule=dict(likely)
+        by_rule.total(), likely.total(), recording.file_size, after, dict(by_rule), likely_by_rule=dict(likely)
     )

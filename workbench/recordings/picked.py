@@ -19,6 +19,7 @@ from workbench.recordings import values
 from workbench.recordings.document import ByteNode, FileDocument
 from workbench.recordings.model import Note, Span
 from workbench.recordings.scanner import Damage
+from workbench.recordings.seed_vectors import summary_text
 
 RULE = "W8"
 
@@ -208,8 +209,7 @@ def _summary(node: ByteNode) -> bytes | None:
     if vector is None:
         return None
     summary = summarize_vector(vector)
-    norm = repr(summary.norm) if math.isfinite(summary.norm) else "null"
-    return b'{"dims":%d,"norm":%s}' % (summary.dims, norm.encode())
+    return summary_text(summary.dims, summary.norm)
 
 
 def _numbers(value: object) -> list[float] | None:

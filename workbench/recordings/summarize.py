@@ -16,8 +16,9 @@ from workbench.recordings.model import Note
 from workbench.recordings.picked import PickedPath, copy_without_picked
 from workbench.recordings.piece import Kind, Piece
 from workbench.recordings.pieces import pieces_of
+from workbench.recordings.readers.vcr import VcrReader
 from workbench.recordings.slim import Options, Run, Slimmed, slimmed, slimmed_run
-from workbench.recordings.spans import oddities
+from workbench.recordings.spans import Form, oddities
 
 _MOST_NOTES = 200
 
@@ -136,6 +137,8 @@ def _write(
             after, taken, more = copy_without_picked(held.name, file, paths)
         by_rule = _in_order(Counter(summary.by_rule) + taken)
         return replace(summary, bytes_after=after, by_rule=by_rule, notes=(*summary.notes, *more))
+    if document.form == Form.TEXT and VcrReader().detect(document.head) is not None:
+        return _write_cassette(document, file, options)
     notes: list[Note] = []
     totals = _Totals()
     after = 0
@@ -156,6 +159,24 @@ def _write(
         totals.likely,
         totals.masked,
         tuple(notes[:_MOST_NOTES]),
+    )
+
+
+def _write_cassette(document: FileDocument, file: IO[bytes], options: Options) -> Summary:
+    # imported here: only cassettes in YAML need it
+    from workbench.recordings.cassette_copy import slim_cassette
+
+    copy = slim_cassette(document, options)
+    file.write(copy.text)
+    return Summary(
+        document.name,
+        "yaml",
+        document.text_size,
+        len(copy.text),
+        _in_order(copy.by_rule),
+        copy.likely,
+        copy.masked,
+        (*document.notes, *copy.notes)[:_MOST_NOTES],
     )
 
 
