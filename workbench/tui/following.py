@@ -11,6 +11,7 @@ from workbench.index.job import Cancelled, Job
 from workbench.tui import messages
 from workbench.tui.file_change import Change, FileNews, FileStamp, news_of, news_text
 from workbench.tui.judging import Run
+from workbench.tui.state import Status
 from workbench.tui.threads import in_thread
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class Following:
             source.news = news_text(news)
             if not source.followed or news.change in (Change.SHORTER, Change.GONE):
                 self._say(source.news)
-        if source.followed and self._is_due(watched, news):
+        if source.followed and source.status is Status.READ and self._is_due(watched, news):
             self._read_anew(source, watched, news)
 
     def _is_due(self, watched: _Watched, news: FileNews) -> bool:

@@ -18,6 +18,7 @@ from workbench.index.job import Job
 from workbench.tui import messages
 from workbench.tui.asking import Asking
 from workbench.tui.following import Following, followed_text
+from workbench.tui.held_recordings import HeldRecordings
 from workbench.tui.judging import Judging, Live, Run
 from workbench.tui.reading import Reader, Tell, read_folder, read_source
 from workbench.tui.recording_reading import join_recording
@@ -57,9 +58,7 @@ class Session:
         self._jobs: dict[int, Job] = {}
         self._asking = Asking(run)
         self._live: Live = {}
-        self._recordings: dict[int, OpenRecording] = {}
-        self._before: dict[int, OpenRecording] = {}
-        self._joined_with: dict[int, frozenset[tuple[int, int]]] = {}
+        self._recordings = HeldRecordings()
         self._keys = count()
         self.following = Following(
             reader,
@@ -171,11 +170,8 @@ class Session:
         live = self._live.pop(key, None)
         if live is not None:
             start(live[0].close)
-        self._joined_with.pop(key, None)
         self.following.drop(key)
-        for recording in (self._recordings.pop(key, None), self._before.pop(key, None)):
-            if recording is not None:
-                start(recording.close)
+        self._recordings.drop(key)
 
     def stop(self, node: Node | None) -> None:
         """Stop the reading of what is at a node, else every reading."""
@@ -234,7 +230,7 @@ class Session:
         progress: Callable[[int, int], None],
     ) -> Job | None:
         """Ask an open recording as ``ask`` asks a namespace; None when it is not open."""
-        recording = self._recordings.get(node.source) if node.source is not None else None
+        recording = self._recordings.get(node.source)
         if recording is None or node.source is None:
             return None
         return self._asking.ask(node.source, recording, work, then, failed, progress)
@@ -291,7 +287,7 @@ class Session:
 
     @_take.register
     def _(self, message: messages.RecordingOpened, about: Source) -> None:
-        self._hold(about, message.opened)
+        self._recordings.hold(about.key, message.opened)
         about.so_far, about.news = None, ""
         self.following.watch(about.key, message.stamp)
         about.container, about.adapter = "recording", message.recorded.report.format
@@ -300,26 +296,17 @@ class Session:
 
     @_take.register
     def _(self, message: messages.RecordingSeen, about: Source) -> None:
-        self._hold(about, message.opened)
+        self._recordings.hold(about.key, message.opened)
         about.container, about.adapter = "recording", message.recorded.report.format
         about.notes, about.awaited = (), False
         about.recorded, about.so_far = message.recorded, SoFar(message.size)
 
     @_take.register
     def _(self, message: messages.RecordingFollowed, about: Source) -> None:
-        self._hold(about, message.opened)
+        self._recordings.hold(about.key, message.opened)
         self.said = followed_text(about.recorded, message.recorded, message.news)
         about.recorded, about.news = message.recorded, ""
         self.following.watch(about.key, message.stamp)
-
-    def _hold(self, source: Source, opened: OpenRecording) -> None:
-        """Ask this one from now on. What was asked of the one before goes on; that is closed with the next one."""
-        before, former = self._recordings.get(source.key), self._before.pop(source.key, None)
-        self._recordings[source.key] = opened
-        if before is not None:
-            self._before[source.key] = before
-        if former is not None:
-            start(former.close)
 
     @_take.register
     def _(self, message: messages.RecordingJoined, about: Source) -> None:
@@ -375,16 +362,9 @@ class Session:
         if self._jobs:
             return
         open_now = frozenset((key, self.opened.sources[key].request) for key in self._live)
-        for key, recording in self._recordings.items():
-            source = self.opened.sources[key]
-            recorded = source.recorded
-            if recorded is None or source.so_far is not None or not recorded.retrievals:
-                continue
-            if self._joined_with.get(key, frozenset()) == open_now:
-                continue
-            self._joined_with[key] = open_now
-            indexes = [live[0] for live in self._live.values()]
-            self._jobs[key] = job = Job()
+        indexes = [live[0] for live in self._live.values()]
+        for source, recorded, recording in self._recordings.to_join(self.opened, open_now):
+            self._jobs[source.key] = job = Job()
             source.status = Status.READING
             self._run(self._join(source, recorded, recording, indexes, job), "sources")
 
