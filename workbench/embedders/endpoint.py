@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -218,6 +219,8 @@ class Endpoint:
                 follow_redirects=False,
                 # Proxies of the environment only where the tunnel is encrypted: they would read the key otherwise.
                 trust_env=self.address.encrypted,
+                # Without encryption nothing is verified, and to load the trusted certificates takes a while.
+                verify=True if self.address.encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
                 timeout=httpx.Timeout(times.read_s, connect=times.connect_s),
             )
             self._loop = loop

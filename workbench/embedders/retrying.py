@@ -73,36 +73,38 @@ class Gate:
             observer(Waiting(left, self._time.now() + left, reason, asked=True))
             await self._time.sleep(left)
 
-    async def insist(self, attempt: Callable[[int], Awaitable[T]], observer: Observer, retries: int | None = None) -> T:
+    async def insist(self, attempt: Callable[[int], Awaitable[T]], observer: Observer) -> T:
         """Make attempts (numbered from 1) until one does not raise TryAgain; every other exception passes through.
 
         Raises:
             Unavailable: the retries are used up, or the server asks to wait for longer than the policy allows.
         """
-        most = self._policy.retries if retries is None else retries
+        most = self._policy.retries
         for number in range(1, most + 2):
             await self.wait(observer, "another request was told to wait")
             try:
                 return await attempt(number)
             except TryAgain as failure:
                 failed = failure
+            if failed.asked_s is not None:
+                self._closed_until = max(self._closed_until, self._time.now() + failed.asked_s)
             if number > most or (failed.asked_s or 0) > self._policy.most_asked_s:
                 break
             await self._pause(failed, number, observer)
             observer(Retrying(number, most, failed.reason))
-        raise _given_up(failed, number)
+        raise given_up(failed, number)
 
     async def _pause(self, failed: TryAgain, number: int, observer: Observer) -> None:
         seconds = self._policy.wait(number, self._time.dice())
         if failed.asked_s is not None:
             # A little later than asked: many clients that wake in the same instant are refused together again.
             seconds = failed.asked_s + 0.1 * seconds
-            self._closed_until = max(self._closed_until, self._time.now() + failed.asked_s)
         observer(Waiting(seconds, self._time.now() + seconds, failed.reason, asked=failed.asked_s is not None))
         await self._time.sleep(seconds)
 
 
-def _given_up(failed: TryAgain, attempts: int) -> Unavailable:
+def given_up(failed: TryAgain, attempts: int) -> Unavailable:
+    """Say that no further attempt is made."""
     asked = failed.asked_s
     wait = "" if asked is None else f"; the server asks to wait {asked:,.0f} s"
     times = "once" if attempts == 1 else f"{attempts:,} times"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _MOST_DIMS = 16_384
 _BYTES_PER_NUMBER = 40
 _BYTES_AROUND = 1 << 20
+_MOST_SAID = 65_536
 _HEALTH_TEXT = "health"
 
 
@@ -164,12 +165,12 @@ class ServedProvider(ABC):
         return vectors
 
     async def healthcheck(self) -> ProviderHealth:
-        """Embed one short text, without retries and without telling anybody."""
+        """Embed one short text, at once, without retries and without telling anybody."""
         began = time.perf_counter()
         try:
-            answer = await self._gate.insist(lambda _: self._attempt([_HEALTH_TEXT], "query"), unobserved, retries=0)
-            dims = int(answer.vectors[0].size)
-        except EmbedderError as error:
+            answer = await self._attempt([_HEALTH_TEXT], "query")
+            dims = len(checked(answer.vectors, self._dims, self._named)[0])
+        except (EmbedderError, TryAgain) as error:
             return ProviderHealth(False, self.kind, self.model_id, self._dims, None, str(error))
         return ProviderHealth(True, self.kind, self.model_id, dims, (time.perf_counter() - began) * 1000)
 
@@ -221,7 +222,7 @@ class ServedProvider(ABC):
         return answer
 
     def _refuse(self, got: HttpAnswer, texts: Sequence[str]) -> None:
-        text = self._endpoint.hide_key(got.content[:_BYTES_AROUND].decode("utf-8", "replace"))
+        text = self._endpoint.hide_key(got.content[:_MOST_SAID].decode("utf-8", "replace"))
         chars = sum(map(utf16_length, texts))
         host = self._endpoint.address.host
         refused = refusal_of(Reply(got.status, text, len(texts), host, self.model_id, chars))
