@@ -80,8 +80,8 @@ def _once(notes: Sequence[Note]) -> tuple[Note, ...]:
 def vector_totals(recording: Recording, job: Job | None = None) -> tuple[VectorTotals, tuple[Note, ...]]:
     """Count the vectors of a recording, and say what was odd on the way. Nothing is written.
 
-    Of a cassette in YAML the vectors are those in its bodies; no slim copy of it can be written. Of a recording of
-    which only the beginning was read, those in the beginning are counted.
+    Of a cassette in YAML the vectors are those in its bodies. Of a recording of which only the beginning was read,
+    those in the beginning are counted.
     """
     if recording.document.form == "text":
         if recording.format == VcrReader.format:
@@ -133,7 +133,8 @@ def _of_cassette(recording: Recording, job: Job | None) -> VectorTotals:
     """Count the vectors of a cassette in YAML: those in its bodies, by the rules that see what a reader sees."""
     by_rule: Counter[str] = Counter()
     likely: Counter[str] = Counter()
-    for value, _ in interactions_of(recording.document, []):
+    notes: list[Note] = []
+    for value, _ in interactions_of(recording.document, notes):
         if job is not None:
             job.checkpoint()
         text = interaction_text(value)
@@ -141,11 +142,11 @@ def _of_cassette(recording: Recording, job: Job | None) -> VectorTotals:
         if strict is not None and wide is not None:
             by_rule.update(strict.by_rule)
             likely.update(Counter(wide.by_rule) - Counter(strict.by_rule))
-    after: int | None = recording.file_size
-    if by_rule:
+    after: int | None = None if any(note.left_out for note in notes) else recording.file_size
+    if by_rule and after is not None:
         try:
             after = len(slim_cassette(recording.document, Options()).text)
-        except RecordingError:
+        except RecordingError:  # a value that cannot be replaced by itself
             after = None
     return VectorTotals(
         by_rule.total(), likely.total(), recording.file_size, after, dict(by_rule), likely_by_rule=dict(likely)
