@@ -192,7 +192,7 @@ async def test_07_good_health_does_not_hide_two_spaces_in_one_namespace(path: Pa
 
 def test_09_a_label_of_one_model_on_vectors_of_another_length_is_a_contradiction(path: Path) -> None:
     """matrixarkai/TemporalStore PR #1318: thousands of vectors labelled a 3072-d model were 32 long."""
-    labelled = {"request_model": "text-embedding-3-large", "response_model": "text-embedding-3-large"}
+    labelled: dict[str, Any] = {"request_model": "text-embedding-3-large", "response_model": "text-embedding-3-large"}
     write(
         path,
         LoggedNamespace(line=0, name="notes", model="text-embedding-3-large", dims=3072),
