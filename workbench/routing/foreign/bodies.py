@@ -36,11 +36,11 @@ def decoded(data: bytes, kind: type[Kind]) -> Kind | None:
 
 def as_text(value: object) -> str | None:
     """Give a text that says something, cut where no name is so long; a number as its text."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
+    if type(value) is not str:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
         value = str(value)
-    return value[:_LONGEST_WORD] if isinstance(value, str) and value else None
+    return value[:_LONGEST_WORD] or None
 
 
 def as_whole(value: object) -> int | None:

@@ -15,6 +15,7 @@ from workbench.routing.foreign.values import in_utf8, json_values
 from workbench.routing.foreign.words import Where, failure_of, where_of
 from workbench.routing.model import Attempt, LogProblem, Operation, Record
 
+_WHERE = ("namespace", "db.collection.name", "purpose", "keys")
 _NS_PER_MS = 1_000_000
 _ITEM = re.compile(r"embedding\.embeddings\.(\d{1,7})\.embedding\.(text|vector)")
 _MEASURES_WHAT_CAME = ("opentelemetry.instrumentation.openai_v2",)
@@ -75,10 +76,6 @@ def read(file: BinaryIO, *, primary: str | None = None) -> Iterator[Record | Log
     first (a model or an address), where the trace leaves a doubt.
     """
     nesting = Nesting()
-    for found in json_values(file):
-        for span in () if isinstance(found, LogProblem) else spans_of(found.data) or ():
-            nesting.see(span)
-    file.seek(0)
 
     def attempts(file: BinaryIO, problems: Problems) -> Iterator[Asked]:
         return _attempts(file, problems, nesting)
@@ -95,6 +92,8 @@ def _attempts(file: BinaryIO, problems: Problems, nesting: Nesting) -> Iterator[
         if spans is None:
             problems.unreadable(found.line)
         for span in spans or ():
+            # In the first of the two readings what is wrapped may still follow: it is asked about in the second.
+            nesting.see(span)
             if nesting.wraps(span):
                 problems.count("{count} embedding spans only wrap another and are no attempts of their own")
                 continue
@@ -125,7 +124,7 @@ def _asked(line: int, span: FoundSpan, problems: Problems) -> Asked | None:
     where = _where(span)
     attempt = Attempt(
         line=line,
-        instance=_instance(span),
+        instance=span.instance,
         leg=Leg.PRIMARY,
         op=Operation.EMBED_BATCH if texts.number > 1 else Operation.EMBED,
         started_ms=span.start_ns / _NS_PER_MS,
@@ -163,7 +162,7 @@ def _answer(span: FoundSpan) -> tuple[Answer | None, _Texts]:
     texts: dict[int, int] = {}
     widths: dict[int, int | None] = {}
     for key in span.attributes:
-        item = _ITEM.fullmatch(key)
+        item = _ITEM.fullmatch(key) if key.startswith("embedding.e") else None
         if item is None or len(widths) + len(texts) >= _MOST_ITEMS:
             continue
         number = int(item[1])
@@ -180,24 +179,17 @@ def _answer(span: FoundSpan) -> tuple[Answer | None, _Texts]:
 
 def _where(span: FoundSpan) -> Where:
     """Find where the vectors go: in the metadata that the program attached, else in attributes of the span itself."""
-    attached = where_of(span.attributes.json("metadata"))
-    if attached != Where():
-        return attached
     attributes = span.attributes
+    attached = where_of(attributes.json("metadata"))
+    if attached != Where() or not attributes.any_of(_WHERE):
+        return attached
     return where_of(
         {
-            "namespace": attributes.text("namespace", "db.collection.name"),
+            "namespace": attributes.text(*_WHERE[:2]),
             "purpose": attributes.text("purpose"),
             "keys": attributes.texts("keys"),
         }
     )
-
-
-def _instance(span: FoundSpan) -> str | None:
-    """Name the process: by its own id, else by service, host and number as far as the trace says."""
-    own = span.resource.text("service.instance.id")
-    parts = (span.resource.text(key) for key in ("service.name", "host.name", "process.pid"))
-    return own or "/".join(part for part in parts if part) or None
 
 
 def _server(span: FoundSpan) -> str | None:

@@ -88,6 +88,10 @@ class Attributes:
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 
+    def any_of(self, keys: tuple[str, ...]) -> bool:
+        """Say whether one of these is there at all."""
+        return not self._values.keys().isdisjoint(keys)
+
     def text(self, *keys: str) -> str | None:
         """Give the first of these that says something, numbers too."""
         for key in keys:
@@ -138,7 +142,7 @@ class Attributes:
 
 
 class FoundSpan(NamedTuple):
-    """One embedding span; times are nanoseconds since 1970."""
+    """One embedding span; times are nanoseconds since 1970, and ``instance`` is the process that it is of."""
 
     trace: str | None
     id: str | None
@@ -149,7 +153,7 @@ class FoundSpan(NamedTuple):
     exception: str | None
     attributes: Attributes
     scope: str | None
-    resource: Attributes
+    instance: str | None
 
 
 def spans_of(data: bytes) -> list[FoundSpan] | None:
@@ -162,10 +166,10 @@ def spans_of(data: bytes) -> list[FoundSpan] | None:
         return [] if bytes(batch.resourceLogs) or bytes(batch.resourceMetrics) else None
     found: list[FoundSpan] = []
     for resource_spans in batch.resourceSpans:
-        resource = Attributes(resource_spans.resource.attributes if resource_spans.resource else None)
+        instance = _instance(Attributes(resource_spans.resource.attributes)) if resource_spans.resource else None
         for scope_spans in resource_spans.scopeSpans or ():
             scope = as_text(scope_spans.scope.name) if scope_spans.scope else None
-            found += (_found(span, scope, resource) for span in scope_spans.spans or () if _is_embedding(span))
+            found += (_found(span, scope, instance) for span in scope_spans.spans or () if _is_embedding(span))
     return found
 
 
@@ -180,7 +184,7 @@ def _is_embedding(span: _Span) -> bool:
     return False
 
 
-def _found(span: _Span, scope: str | None, resource: Attributes) -> FoundSpan:
+def _found(span: _Span, scope: str | None, instance: str | None) -> FoundSpan:
     exceptions = (Attributes(each.attributes) for each in span.events or () if each.name == "exception")
     return FoundSpan(
         trace=_id(span.traceId),
@@ -192,8 +196,15 @@ def _found(span: _Span, scope: str | None, resource: Attributes) -> FoundSpan:
         exception=next((kind for each in exceptions if (kind := each.text("exception.type")) is not None), None),
         attributes=Attributes(span.attributes),
         scope=scope,
-        resource=resource,
+        instance=instance,
     )
+
+
+def _instance(resource: Attributes) -> str | None:
+    """Name the process: by its own id, else by service, host and number as far as the trace says."""
+    own = resource.text("service.instance.id")
+    parts = (resource.text(key) for key in ("service.name", "host.name", "process.pid"))
+    return own or "/".join(part for part in parts if part) or None
 
 
 def _id(value: object) -> str | None:
