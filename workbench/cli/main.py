@@ -25,6 +25,7 @@ _COMMANDS = {
     "replay": "a routing log call by call: the fallback, and what it wrote where",
     "search": "exact nearest chunks in one namespace, refused on mismatch",
     "summarize": "a recording with every vector as its dims and norm",
+    "reindex": "build a namespace again with one embedder: plan, build, verify, swap",
     "demo": "write the sample indexes to a folder and open them",
     "doctor": "versions, terminal, colours, paths, optional parts",
 }

@@ -91,14 +91,26 @@ def check_settings(settings: Settings, target: Target) -> None:
 async def run(index: str, path: str, target: Target, controls: Controls) -> Outcome:
     """Build what is missing, verify, and swap; everything that was paid for is kept whatever happens.
 
+    The outcome says how it ended: swapped, verified, paused (resumable) or failed (the gate did not let it pass).
+
     Raises:
-        Resumable: it stopped half-way; the sentence says why.
-        ReindexError: it cannot go on as asked.
+        ReindexError: it cannot go on as asked, and nothing was sent.
+        SourceError: the index or the build cannot be read.
     """
+    with Sibling(path) as open_sibling:
+        check_settings(open_sibling.settings, target)
+    try:
+        return await _run(index, path, target, controls)
+    except Resumable as error:
+        return _outcome(path, RunState.PAUSED, None, None, str(error))
+    except GateClosed as error:
+        return _outcome(path, RunState.FAILED, None, error.verification, str(error))
+
+
+async def _run(index: str, path: str, target: Target, controls: Controls) -> Outcome:
     step = controls.on_step or (lambda _: None)
     with Sibling(path) as open_sibling:
         settings = open_sibling.settings
-        check_settings(settings, target)
         if len(open_sibling.pending()):
             step("probing")
             await _probe(target.provider, settings)
@@ -138,6 +150,14 @@ async def swap_in(index: str, path: str, verification: Verification | None, cont
     outcome = _outcome(path, RunState.SWAPPED, swapped.generation, verification, f"swapped{note}")
     sibling.remove(path)
     return outcome
+
+
+class GateClosed(ReindexError):
+    """A build did not pass its checks; it is kept to be looked at, and never swapped."""
+
+    def __init__(self, message: str, verification: Verification) -> None:
+        super().__init__(message)
+        self.verification = verification
 
 
 async def _probe(provider: BuildingProvider, settings: Settings) -> None:
@@ -188,7 +208,7 @@ async def _verify(path: str, target: Target) -> Verification:
         open_sibling.say(state=(RunState.VERIFIED if verification.ok else RunState.FAILED).value)
     if not verification.ok:
         failed = "; ".join(f"{check.name}: {check.detail}" for check in verification.checks if not check.ok)
-        raise ReindexError(f"the build did not pass its checks and was not swapped ({failed})")
+        raise GateClosed(f"the build did not pass its checks and was not swapped ({failed})", verification)
     return verification
 
 

@@ -1,0 +1,341 @@
+"""`workbench reindex`: a namespace built again with one embedder: planned, confirmed, built, verified, swapped."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from workbench.cli import options
+from workbench.cli.output import Sign, is_terminal, stderr, stdout
+
+if TYPE_CHECKING:
+    from workbench.embedders.protocol import BuildingProvider
+    from workbench.index.job import Job
+    from workbench.reindex.model import Outcome, Plan, RunState, Settings
+    from workbench.reindex.planning import Target
+
+_REFUSED = 1
+_UNREADABLE = 2
+_RESUMABLE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the command line asks for."""
+
+    index: str
+    namespace: str | None
+    embedder: str | None
+    max_chunk_chars: int | None
+    resplit: bool
+    yes: bool
+    max_cost: float | None
+    no_swap: bool
+    as_json: bool
+
+
+def _read_money(_ctx: click.Context, _param: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        money = float(value)
+    except ValueError:
+        money = -1.0
+    if not 0 <= money < float("inf"):
+        raise click.BadParameter(f"'{value}' is not an amount in US dollars")
+    return money
+
+
+@click.command("reindex")
+@click.argument("index", metavar="INDEX", callback=options.read_path)
+@click.option("--namespace", metavar="NAME", help="Which namespace is built again.")
+@click.option("--embedder", metavar="NAME", help="The embedder that it is built with.")
+@options.max_chunk_chars
+@click.option("--resplit", is_flag=True, help="Cut what is longer than the embedder reads, instead of clipping it.")
+@click.option("--plan", "only_plan", is_flag=True, help="Say what would be done; nothing is sent or written.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@click.option("--max-cost", metavar="USD", callback=_read_money, help="Pause before more than this is spent.")
+@click.option("--no-swap", is_flag=True, help="Stop when it is verified; the old one goes on answering.")
+@click.option("--resume", is_flag=True, help="Go on with a build that stopped; pays only for what is missing.")
+@click.option("--swap", "only_swap", is_flag=True, help="Put a verified build in place.")
+@click.option("--rollback", is_flag=True, help="Let the generation before answer again.")
+@click.option("--discard", is_flag=True, help="Drop an unfinished build, else the old generations.")
+@click.option("--status", is_flag=True, help="List generations and what is unfinished.")
+@options.json_output
+def command(
+    index: str,
+    namespace: str | None,
+    embedder: str | None,
+    max_chunk_chars: int | None,
+    resplit: bool,
+    only_plan: bool,
+    yes: bool,
+    max_cost: float | None,
+    no_swap: bool,
+    resume: bool,
+    only_swap: bool,
+    rollback: bool,
+    discard: bool,
+    status: bool,
+    as_json: bool,
+) -> int:
+    """Build a namespace again with one embedder; the living one answers until the new one has proved itself.
+
+    Nothing is sent before --yes or a typed confirmation. Exit code 0: done. 1: refused. 2: wrong usage, or unreadable.
+    3: stopped half-way; --resume goes on.
+    """
+    from workbench.index.model import SourceError
+    from workbench.reindex.model import ReindexError
+
+    ways = {"--plan": only_plan, "--resume": resume, "--swap": only_swap, "--rollback": rollback}
+    ways |= {"--discard": discard, "--status": status}
+    chosen = [name for name, given in ways.items() if given]
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} ask for different things; give one of them")
+    asked = _Asked(index, namespace, embedder, max_chunk_chars, resplit, yes, max_cost, no_swap, as_json)
+    act = {
+        "--plan": _plan_only,
+        "--resume": _resume,
+        "--swap": _swap,
+        "--rollback": _roll_back,
+        "--discard": _discard,
+        "--status": _status,
+    }.get(chosen[0] if chosen else "", _begin)
+    try:
+        return act(asked)
+    except SourceError as error:
+        stderr().verdict(Sign.ERROR, error.message, indent=0)
+        return _UNREADABLE
+    except ReindexError as error:
+        stderr().verdict(Sign.ERROR, str(error), indent=0)
+        return _REFUSED
+
+
+def _plan_only(asked: _Asked) -> int:
+    from workbench.cli.reindex_text import write_plan
+    from workbench.reindex.as_json import plan_as_json
+
+    target, plan = _planned(asked)
+    if asked.as_json:
+        stdout().json_document(plan_as_json(plan))
+    else:
+        write_plan(stdout(), plan, target.provider.host)
+    return 0
+
+
+def _begin(asked: _Asked) -> int:
+    from workbench.cli.reindex_text import write_plan
+    from workbench.reindex import running
+
+    target, plan = _planned(asked)
+    write_plan(stderr() if asked.as_json else stdout(), plan, target.provider.host)
+    if not asked.yes:
+        _confirm(plan)
+    path = running.begin(asked.index, plan.namespace, target, resplit=asked.resplit, now_ms=_now_ms())
+    return _run(asked, path, target)
+
+
+def _resume(asked: _Asked) -> int:
+    from workbench.reindex.planning import Target
+
+    path, settings, _ = _one_unfinished(asked)
+    name = asked.embedder or settings.embedder
+    explicit = settings.max_chunk_chars if settings.ceiling_source == "explicit" else None
+    target = Target(name, _opened(name), asked.max_chunk_chars or explicit)
+    return _run(asked, path, target)
+
+
+def _run(asked: _Asked, path: str, target: Target) -> int:
+    from workbench.cli.embedders import Narration, run_in_job
+    from workbench.cli.reindex_text import ProgressLine
+    from workbench.cli.waiting import interruptible
+    from workbench.reindex import running
+    from workbench.reindex.building import Limits
+
+    entry = target.entry
+    price = entry.price_usd if entry is not None and target.provider.host is not None else None
+    if asked.max_cost is not None and price is None and target.provider.host is not None:
+        stderr().verdict(
+            Sign.WARNING, "the price of this embedder is not known, so --max-cost cannot be held", indent=0
+        )
+    line = ProgressLine(stderr())
+    target.provider.watch(Narration())
+    controls = running.Controls(
+        limits=Limits(max_cost_usd=asked.max_cost, price_usd=price),
+        swap=not asked.no_swap,
+        on_progress=line.show,
+        on_step=line.step,
+        now_ms=_now_ms,
+    )
+
+    async def work() -> Outcome:
+        try:
+            return await running.run(asked.index, path, target, controls)
+        finally:
+            await target.provider.dispose()
+
+    try:
+        outcome = interruptible(lambda job: run_in_job(work, job))
+    except KeyboardInterrupt:
+        line.end()
+        stderr().verdict(Sign.NOTE, f"what is built is kept in {path}; --resume goes on with it", indent=0)
+        raise
+    finally:
+        line.end()
+    return _say(asked, outcome)
+
+
+def _say(asked: _Asked, outcome: Outcome) -> int:
+    from workbench.cli.reindex_text import write_outcome
+    from workbench.reindex.as_json import outcome_as_json
+    from workbench.reindex.model import RunState
+
+    if asked.as_json:
+        stdout().json_document(outcome_as_json(outcome))
+    else:
+        write_outcome(stdout(), outcome)
+    waits = outcome.state is RunState.VERIFIED and not asked.no_swap
+    if outcome.state is RunState.PAUSED or waits:
+        return _RESUMABLE
+    return _REFUSED if outcome.state is RunState.FAILED else 0
+
+
+def _swap(asked: _Asked) -> int:
+    import asyncio
+
+    from workbench.reindex import running
+    from workbench.reindex.swapping import ChangedMeanwhile
+
+    path, _, _ = _one_unfinished(asked)
+    try:
+        outcome = asyncio.run(running.swap_in(asked.index, path, None, running.Controls(now_ms=_now_ms)))
+    except ChangedMeanwhile as error:
+        stderr().verdict(
+            Sign.WARNING, f"the namespace was written to meanwhile ({error}); --resume brings that in first", indent=0
+        )
+        return _RESUMABLE
+    return _say(asked, outcome)
+
+
+def _roll_back(asked: _Asked) -> int:
+    from workbench.cli.reindex_text import write_rolled_back
+    from workbench.reindex.generations import roll_back
+
+    namespace = _one_namespace(asked)
+    done = roll_back(asked.index, namespace, _now_ms())
+    if asked.as_json:
+        document = {"namespace": namespace, "state": "rolled-back", "generation": done.generation}
+        stdout().json_document(
+            {**document, "left": done.left, "written_since": list(done.written_since), "written": done.more_written}
+        )
+    else:
+        write_rolled_back(stdout(), namespace, done)
+    return 0
+
+
+def _discard(asked: _Asked) -> int:
+    import os
+
+    from workbench.reindex import running, sibling
+    from workbench.reindex.generations import drop_retired, files_before
+
+    found = running.unfinished(asked.index, asked.namespace)
+    dropped = 0
+    if found:
+        namespace = found[0][1].namespace
+        for path, _, _ in found:
+            sibling.remove(path)
+    else:
+        namespace = _one_namespace(asked)
+        dropped = drop_retired(asked.index, namespace)
+        for path in files_before(asked.index):
+            os.unlink(path)
+    said = f"dropped the unfinished build of '{namespace}'" if found else f"dropped {dropped:,} old generations"
+    if asked.as_json:
+        stdout().json_document(
+            {"namespace": namespace, "state": "discarded", "unfinished": len(found), "generations": dropped}
+        )
+    else:
+        stdout().verdict(Sign.OK, said, indent=0)
+    return 0
+
+
+def _status(asked: _Asked) -> int:
+    from workbench.cli.reindex_text import write_status
+    from workbench.reindex import running
+    from workbench.reindex.as_json import status_as_json
+    from workbench.reindex.generations import generations
+
+    found, under_way = generations(asked.index), running.unfinished(asked.index)
+    if asked.as_json:
+        stdout().json_document(status_as_json(found, under_way))
+    else:
+        write_status(stdout(), found, under_way)
+    return 0
+
+
+def _planned(asked: _Asked) -> tuple[Target, Plan]:
+    from workbench.cli.waiting import interruptible
+    from workbench.reindex.planning import Target, plan
+
+    namespace = _one_namespace(asked)
+    if asked.embedder is None:
+        raise click.UsageError("name the embedder that it is built with: --embedder NAME")
+    target = Target(asked.embedder, _opened(asked.embedder), asked.max_chunk_chars)
+
+    def work(job: Job) -> Plan:
+        return plan(asked.index, namespace, target, resplit=asked.resplit, job=job)
+
+    return target, interruptible(work)
+
+
+def _opened(name: str) -> BuildingProvider:
+    from workbench.cli.embedders import open_named
+
+    return open_named(name)
+
+
+def _one_namespace(asked: _Asked) -> str:
+    from workbench.reindex.generations import generations
+
+    names = [each.namespace for each in generations(asked.index)]
+    if asked.namespace is not None:
+        if asked.namespace not in names:
+            raise options.unknown_namespace(asked.namespace, names)
+        return asked.namespace
+    if len(names) != 1:
+        listed = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+        raise click.UsageError(f"name one of its {len(names):,} namespaces with --namespace: {listed}")
+    return names[0]
+
+
+def _one_unfinished(asked: _Asked) -> tuple[str, Settings, RunState]:
+    from workbench.reindex import running
+    from workbench.reindex.model import ReindexError
+
+    found = running.unfinished(asked.index, asked.namespace)
+    if not found:
+        raise ReindexError(
+            f"there is no unfinished re-index beside {asked.index}"
+            + (f" of namespace '{asked.namespace}'" if asked.namespace else "")
+        )
+    if len(found) > 1:
+        raise click.UsageError(f"there are {len(found)} unfinished re-indexes; name one with --namespace")
+    return found[0]
+
+
+def _confirm(plan: Plan) -> None:
+    """Ask for the namespace's name, at a terminal only."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        raise click.UsageError("nothing was done: confirm at a terminal, or add --yes (a pipe cannot confirm)")
+    typed = click.prompt(f"type {plan.namespace} to build it again", default="", show_default=False, err=True)
+    if typed != plan.namespace:
+        raise click.UsageError("nothing was done: that is not the name of the namespace")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

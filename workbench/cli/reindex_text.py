@@ -1,0 +1,132 @@
+"""Plans and outcomes of a re-index as text."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from workbench.cli.output import Output, Sign, Style
+
+if TYPE_CHECKING:
+    from workbench.reindex.generations import NamespaceGenerations, RolledBack
+    from workbench.reindex.model import Outcome, Plan, Progress, RunState, Settings
+
+_EVERY_S = 0.1
+_LISTED = 10
+
+
+def write_plan(out: Output, plan: Plan, host: str | None) -> None:
+    """Write what would be done, every figure with its basis."""
+    chunks = plan.chunks
+    out.row(f"re-index {plan.namespace}", f"{plan.origin or 'embedder unknown'} -> {plan.target}")
+    out.verdict(
+        Sign.NOTE,
+        f"{chunks.total:,} chunks: {chunks.embed:,} embedded, {chunks.resplit:,} re-split first, {chunks.reuse:,} kept,"
+        f" {chunks.skip:,} empty, {chunks.impossible:,} without text",
+    )
+    now = "unknown" if plan.clipped_now is None else f"{plan.clipped_now:,}"
+    out.verdict(
+        Sign.WARNING if plan.clipped_then else Sign.OK,
+        f"clipped: {now} now, {plan.clipped_then:,} then (ceiling {plan.ceiling.chars:,} characters, "
+        f"{plan.ceiling.source})",
+    )
+    tokens = plan.tokens
+    out.verdict(
+        Sign.NOTE,
+        f"{plan.pieces:,} texts, {plan.chars:,} characters, {tokens.low:,.0f} to {tokens.high:,.0f} tokens "
+        f"(likely {tokens.likely:,.0f}, {plan.tokens_basis}; verifying is in it)",
+    )
+    if host is None:
+        out.verdict(Sign.OK, "nothing leaves this machine, nothing is paid")
+    elif plan.cost is None:
+        out.verdict(Sign.WARNING, f"the texts go to {host}; its price is not known")
+    else:
+        usd = plan.cost.usd
+        out.verdict(
+            Sign.WARNING,
+            f"the texts go to {host}: ${usd.low:,.4f} to ${usd.high:,.4f} (likely ${usd.likely:,.4f}) at "
+            f"${plan.cost.price_usd:g} a million tokens, as read on {plan.cost.price_read_on or 'an unknown day'}",
+        )
+    out.verdict(Sign.NOTE, f"about {plan.disk_bytes / 1e6:,.1f} MB beside the index until it is swapped")
+    if plan.impossible_ids:
+        shown = ", ".join(plan.impossible_ids[:_LISTED])
+        more = chunks.impossible - min(_LISTED, len(plan.impossible_ids))
+        out.verdict(Sign.WARNING, f"without text: {shown}" + (f" and {more:,} more" if more > 0 else ""))
+
+
+def write_outcome(out: Output, outcome: Outcome) -> None:
+    """Write how a run ended."""
+    if outcome.verification is not None:
+        for check in outcome.verification.checks:
+            out.verdict(Sign.OK if check.ok else Sign.ERROR, f"{check.name}: {check.detail}")
+    for each in outcome.quarantined[:_LISTED]:
+        out.verdict(Sign.WARNING, f"without a vector: {each.id} ({each.reason})")
+    if len(outcome.quarantined) > _LISTED:
+        out.verdict(Sign.WARNING, f"and {len(outcome.quarantined) - _LISTED:,} more without a vector")
+    good = outcome.state.value in ("swapped", "verified")
+    out.verdict(
+        Sign.OK if good else Sign.WARNING,
+        f"{outcome.namespace}: {outcome.message}; {outcome.embedded:,} embedded in {outcome.requests:,} requests",
+        indent=0,
+        style=Style.BOLD,
+    )
+    if outcome.report:
+        out.verdict(Sign.NOTE, f"the report is {outcome.report}")
+
+
+def write_rolled_back(out: Output, namespace: str, done: RolledBack) -> None:
+    """Write what answers again, and what was written since and does not."""
+    out.verdict(Sign.OK, f"{namespace}: generation {done.generation} answers again; {done.left} is kept", indent=0)
+    if done.more_written:
+        shown = ", ".join(done.written_since[:_LISTED])
+        more = done.more_written - min(_LISTED, len(done.written_since))
+        out.verdict(
+            Sign.WARNING,
+            f"{done.more_written:,} chunks were written since the swap and are only in generation {done.left}: {shown}"
+            + (f" and {more:,} more" if more else ""),
+        )
+
+
+def write_status(
+    out: Output,
+    namespaces: tuple[NamespaceGenerations, ...],
+    unfinished: tuple[tuple[str, Settings, RunState], ...],
+) -> None:
+    """Write every namespace with its generations."""
+    for each in namespaces:
+        out.line(each.namespace, Style.BOLD)
+        for one in each.generations:
+            sign = Sign.OK if one.generation == each.active else Sign.EMPTY
+            out.verdict(
+                sign,
+                f"generation {one.generation}  {one.fingerprint or 'no vector yet'}  {one.count:,} chunks  {one.state}",
+            )
+        for path, settings, state in unfinished:
+            if settings.namespace == each.namespace:
+                out.verdict(Sign.WARNING, f"unfinished: {settings.fingerprint}, {state.value}, in {path}")
+
+
+class ProgressLine:
+    """One line on the terminal that says how far a build is."""
+
+    def __init__(self, out: Output) -> None:
+        self._out = out
+        self._last = 0.0
+
+    def show(self, progress: Progress) -> None:
+        """Say how far it is, at most ten times a second."""
+        now = time.monotonic()
+        if now - self._last < _EVERY_S and progress.done < progress.total:
+            return
+        self._last = now
+        rate = progress.done / progress.seconds if progress.seconds > 0 else 0.0
+        money = "" if progress.cost_usd is None else f"  ${progress.cost_usd:,.4f}"
+        self._out.transient(f"{progress.done:,} of {progress.total:,} vectors  {rate:,.0f} a second{money}")
+
+    def step(self, name: str) -> None:
+        """Say what is done now."""
+        self._out.transient(name)
+
+    def end(self) -> None:
+        """Take the line away."""
+        self._out.clear_transient()
