@@ -10,10 +10,10 @@ from workbench.embedders.retrying import TryAgain
 from workbench.embedders.server_refusals import shown
 
 if TYPE_CHECKING:
-    from workbench.embedders.endpoint import Endpoint, HttpAnswer
+    from workbench.embedders.endpoint import HttpAnswer
 
 
-def json_object(answer: HttpAnswer, endpoint: Endpoint) -> dict[str, object]:
+def json_object(answer: HttpAnswer, host: str) -> dict[str, object]:
     """Read the object. NaN and infinities, which some servers write as no JSON has them, are read as such.
 
     Raises:
@@ -22,7 +22,6 @@ def json_object(answer: HttpAnswer, endpoint: Endpoint) -> dict[str, object]:
     """
     import orjson
 
-    host = endpoint.address.host
     try:
         document = orjson.loads(answer.content)
     except orjson.JSONDecodeError:
@@ -30,7 +29,7 @@ def json_object(answer: HttpAnswer, endpoint: Endpoint) -> dict[str, object]:
     if not isinstance(document, dict):
         raise WrongAnswer(f"{host} answered with JSON that is no object", wrong=Wrong.SHAPE)
     if document.get("error"):
-        said = endpoint.hide_key(json.dumps(document["error"], ensure_ascii=False)[:2_000])
+        said = json.dumps(document["error"], ensure_ascii=False)[:2_000]
         raise WrongAnswer(f"{host} answered with an error under status 200: {shown(said)}", wrong=Wrong.SHAPE)
     return document
 

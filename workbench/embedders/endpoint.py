@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import os
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -105,7 +104,6 @@ class HttpAnswer:
     status: int
     headers: Mapping[str, str]
     content: bytes
-    kind: str
 
 
 class Endpoint:
@@ -163,15 +161,6 @@ class Endpoint:
         if client is not None and loop is asyncio.get_running_loop():
             await client.aclose()
 
-    def hide_key(self, text: str) -> str:
-        """Take the key out of a text that came from the server."""
-        value = "" if self.key is None else self._variables.get(self.key.variable, "").strip()
-        return Key(value).hide_in(text)
-
-    @property
-    def _variables(self) -> Mapping[str, str]:
-        return os.environ if self._environment is None else self._environment
-
     async def _answer(
         self, client: httpx.AsyncClient, path: str, body: bytes, key: Key | None, most_bytes: int
     ) -> HttpAnswer:
@@ -188,8 +177,10 @@ class Endpoint:
                     raise WrongAnswer(f"{self.address.host} answered with more than vectors take", wrong=Wrong.SHAPE)
         finally:
             await response.aclose()
-        named = {name.lower(): value for name, value in response.headers.items()}
-        return HttpAnswer(response.status_code, named, bytes(content), named.get("content-type", ""))
+        # Some servers repeat the key: it goes no further than here, not even into a value that is never shown.
+        named = {name.lower(): _hidden(value, key) for name, value in response.headers.items()}
+        clean = bytes(content) if key is None else key.hide_in_bytes(bytes(content), whole=response.status_code == 200)
+        return HttpAnswer(response.status_code, named, clean)
 
     def _failure(self, error: httpx.HTTPError) -> Exception:
         import httpx

@@ -38,6 +38,12 @@ class Key:
                 at = text.find(piece, at + 1)
         return _without(text, covered)
 
+    def hide_in_bytes(self, content: bytes, *, whole: bool) -> bytes:
+        """Replace the key in an answer, with ``whole`` only when it stands there whole: good answers are long."""
+        if whole and self._value.encode() not in content:
+            return content
+        return self.hide_in(content.decode("latin-1")).encode("latin-1")
+
     def __repr__(self) -> str:
         return "Key(…)"
 

@@ -34,7 +34,7 @@ class OllamaProvider(ServedProvider):
 
     def _read(self, answer: HttpAnswer) -> Answer:
         host = self._endpoint.address.host
-        document = json_object(answer, self._endpoint)
+        document = json_object(answer, host)
         rows = document.get("embeddings")
         if not isinstance(rows, list):
             raise WrongAnswer(f"{host} answered without a list of embeddings", wrong=Wrong.SHAPE)

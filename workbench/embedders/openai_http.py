@@ -34,7 +34,7 @@ class OpenAIProvider(ServedProvider):
 
     def _read(self, answer: HttpAnswer) -> Answer:
         host = self._endpoint.address.host
-        document = json_object(answer, self._endpoint)
+        document = json_object(answer, host)
         data = document.get("data")
         if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
             raise WrongAnswer(f"{host} answered without a list of embeddings", wrong=Wrong.SHAPE)

@@ -222,7 +222,7 @@ class ServedProvider(ABC):
         return answer
 
     def _refuse(self, got: HttpAnswer, texts: Sequence[str]) -> None:
-        text = self._endpoint.hide_key(got.content[:_MOST_SAID].decode("utf-8", "replace"))
+        text = got.content[:_MOST_SAID].decode("utf-8", "replace")
         chars = sum(map(utf16_length, texts))
         host = self._endpoint.address.host
         refused = refusal_of(Reply(got.status, text, len(texts), host, self.model_id, chars))
