@@ -87,8 +87,10 @@ def read_file(path: Path, origin: Origin) -> ConfigFile | None:
         document = tomllib.loads(text)
     except UnicodeDecodeError:
         raise ConfigurationError(f"{path} is no UTF-8 text, which TOML must be") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigurationError(f"{path} is no TOML: {str(error) or 'nested too deeply'}") from None
+    except RecursionError:
+        raise ConfigurationError(f"{path} is no TOML that can be read: it is nested too deeply") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path} is no TOML: {error}") from None
     embedders = read_embedders(path, text, document, known_by_name())
     return ConfigFile(path, origin, hashlib.sha256(content).hexdigest(), embedders)
 
@@ -102,10 +104,10 @@ def _content(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ConfigurationError(f"{path} is no regular file")
     with os.fdopen(descriptor, "rb") as file:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            raise ConfigurationError(f"{path} is no regular file")
         content = file.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         raise ConfigurationError(f"{path} is larger than a configuration can be ({_MOST_BYTES:,} bytes)")
