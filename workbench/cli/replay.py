@@ -94,7 +94,7 @@ def _replay(log: str, asked: object, dialect: RoutingDialect | None, job: Job) -
 
     assert isinstance(asked, Asked)
     with open_routing_log(log) as file:
-        replay = replay_log(file.records, asked, dialect)
+        replay = replay_log(file.pieces, asked, dialect)
     if not replay.count:
         raise UnreadableLog(NotALog.EMPTY, f"{log} holds no call: there is nothing to replay")
     return replay

@@ -222,8 +222,8 @@ def _lead_by_id(rows: Rows, sequence: Sequence, attempts: Ints, leader: Ints) ->
 
 def _together(key: Ints, same: Flags) -> bool:
     """Say whether the attempts of every call follow one another already."""
-    begins = np.flatnonzero(np.append(True, ~same))
-    return len(np.unique(key[begins])) == len(begins)
+    runs = np.sort(key[np.flatnonzero(np.append(True, ~same))])
+    return not (runs[1:] == runs[:-1]).any()
 
 
 def _lead_by_adjacency(rows: Rows, sequence: Sequence, attempts: Ints, leader: Ints) -> Ints:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,34 @@ class _Space:
     assumed: Pair | None = None
 
 
+class Told(Protocol):
+    """What an attempt says for itself, beside its shape: a record or a line."""
+
+    @property
+    def call_id(self) -> str | None:
+        """What joins the attempts of a call."""
+        ...
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What names its texts."""
+        ...
+
+    @property
+    def null_count(self) -> int | None:
+        """How many came back without a vector."""
+        ...
+
+    @property
+    def null_indexes(self) -> tuple[int, ...] | None:
+        """Which of them."""
+        ...
+
+
+_OTHER, _DOCUMENT, _WATCHED = range(3)
+"""Shapes by how their keys matter: not at all, as natives that may serve what waits, each."""
+
+
 class KeyBook:
     """Follows keys through a log, piece by piece."""
 
@@ -65,7 +94,7 @@ class KeyBook:
         self._stated: set[str] = set()
         self._only: str | None = None
         self._shapes: list[Attempt] = []
-        self._watched = np.zeros(0, np.bool_)
+        self._watched = np.zeros(0, np.uint8)
         self._pending: dict[tuple[str | None, str], int] = {}
         self._loose: dict[int, LooseBatch] = {}
         self._loose_of: dict[tuple[str | None, str], list[int]] = {}
@@ -80,7 +109,7 @@ class KeyBook:
         self._spaces.setdefault(record.name, _Space()).said.add((record.model, record.dims))
         self._stated.add(record.name)
         self._only = record.name if len(self._stated) == 1 else None
-        self._watched = np.zeros(0, np.bool_)
+        self._watched = np.zeros(0, np.uint8)
 
     def shape(self, attempt: Attempt) -> None:
         """Take in the first attempt of its kind."""
@@ -90,25 +119,34 @@ class KeyBook:
             if space.assumed is None:
                 space.assumed = (attempt.model, attempt.dims)
 
-    def see(self, attempts: Sequence[Attempt], shape: NDArray[np.int32], keys: NDArray[np.int64], first: int) -> None:
+    def see(self, attempts: Sequence[Told], shape: NDArray[np.int64], first: int) -> None:
         """Look at the attempts of a piece whose keys may matter; ``first`` is the place of the first of them."""
         if len(self._watched) < len(self._shapes):
             new = [self._watches(each) for each in self._shapes[len(self._watched) :]]
-            self._watched = np.concatenate([self._watched, np.array(new, np.bool_)])
+            self._watched = np.concatenate([self._watched, np.array(new, np.uint8)])
         watched = self._watched[shape]
-        at = 0
-        while at < len(attempts):
-            if not self._pending and not self._loose:
-                later = np.flatnonzero(watched[at:])
-                if not len(later):
-                    return
-                at += int(later[0])
-            attempt = attempts[at]
-            if watched[at]:
-                self._take(attempt, first + at)
-            elif keys[at] and is_document(attempt):
-                self._served(attempt.namespace, attempt.keys)
-            at += 1
+        begin = 0
+        for at in np.flatnonzero(watched == _WATCHED).tolist():
+            if self._pending or self._loose_of:
+                self._pass(attempts, shape, watched, begin, at)
+            self._take(self._shapes[shape[at]], attempts[at], first + at)
+            begin = at + 1
+        if self._pending or self._loose_of:
+            self._pass(attempts, shape, watched, begin, len(attempts))
+
+    def _pass(
+        self,
+        attempts: Sequence[Told],
+        shape: NDArray[np.int64],
+        watched: NDArray[np.uint8],
+        begin: int,
+        end: int,
+    ) -> None:
+        """Let native vectors serve keys that wait."""
+        for at in (begin + np.flatnonzero(watched[begin:end] == _DOCUMENT)).tolist():
+            keys = attempts[at].keys
+            if keys:
+                self._served(self._shapes[shape[at]].namespace, keys)
 
     def kept(self, rows: NDArray[np.int64]) -> Kept:
         """Give what is left, places turned into rows by ``rows``."""
@@ -124,12 +162,13 @@ class KeyBook:
             self._not_held,
         )
 
-    def _watches(self, shape: Attempt) -> bool:
-        """Whether attempts of a shape may be foreign or missing."""
+    def _watches(self, shape: Attempt) -> int:
+        """Say whether attempts of a shape may be foreign or missing."""
         if not is_document(shape):
-            return False
-        if shape.outcome is not Outcome.VECTOR:
-            return True
+            return _OTHER
+        return _WATCHED if shape.outcome is not Outcome.VECTOR or self._may_be_foreign(shape) else _DOCUMENT
+
+    def _may_be_foreign(self, shape: Attempt) -> bool:
         space = self._spaces.get(shape.namespace, _Space())
         if shape.namespace is None and self._only is not None:
             space = _Space(self._spaces[self._only].said, space.assumed)
@@ -138,13 +177,13 @@ class KeyBook:
             return space.said != {mine} or (space.assumed is not None and space.assumed != mine)
         return shape.leg is Leg.FALLBACK or space.assumed != mine
 
-    def _take(self, attempt: Attempt, place: int) -> None:
-        keys = self._keys_of(attempt)
+    def _take(self, shape: Attempt, attempt: Told, place: int) -> None:
+        keys = self._keys_of(shape, attempt)
         if not keys:
             return
-        space, outcome = attempt.namespace, attempt.outcome
+        space, outcome = shape.namespace, shape.outcome
         if outcome in (Outcome.VECTOR, Outcome.PARTIAL):
-            lacking = self._lacking(attempt, keys, place)
+            lacking = self._lacking(space, attempt, keys, place)
             served = tuple(key for key in keys if key not in lacking) if lacking else keys
             self._served(space, served)
             self._hold(place, served)
@@ -155,36 +194,39 @@ class KeyBook:
             if self._room():
                 self._pending[space, key] = place
 
-    def _keys_of(self, attempt: Attempt) -> tuple[str, ...]:
+    def _keys_of(self, shape: Attempt, attempt: Told) -> tuple[str, ...]:
         """Give the keys of an attempt; a rescue that names none has those of the failure before it."""
         call = attempt.call_id
         if call is None:
             return attempt.keys
-        if attempt.outcome in (Outcome.VECTOR, Outcome.PARTIAL):
+        if shape.outcome in (Outcome.VECTOR, Outcome.PARTIAL):
             before = self._failed.pop(call, ())
             return attempt.keys or before
-        if attempt.keys and attempt.leg is Leg.PRIMARY:
+        if attempt.keys and shape.leg is Leg.PRIMARY:
             self._failed[call] = attempt.keys
             if len(self._failed) > _MOST_FAILED_CALLS:
                 del self._failed[next(iter(self._failed))]
         return attempt.keys
 
-    def _lacking(self, attempt: Attempt, keys: tuple[str, ...], place: int) -> set[str]:
+    def _lacking(self, space: str | None, attempt: Told, keys: tuple[str, ...], place: int) -> set[str]:
         """Find the keys that came back without a vector; where the log does not say which, remember the batch."""
-        if not attempt.null_count:
+        nulls = attempt.null_count or len(attempt.null_indexes or ())
+        if not nulls:
             return set()
         self._counted[place] = len(keys)
         if attempt.null_indexes is not None:
             return {keys[index] for index in attempt.null_indexes if index < len(keys)}
         if self._room(len(keys)):
-            self._served(attempt.namespace, keys)
-            self._loose[place] = LooseBatch(attempt.null_count, set(keys))
+            self._served(space, keys)
+            self._loose[place] = LooseBatch(nulls, set(keys))
             for key in keys:
-                self._loose_of.setdefault((attempt.namespace, key), []).append(place)
+                self._loose_of.setdefault((space, key), []).append(place)
         return set()
 
     def _served(self, space: str | None, keys: Iterable[str]) -> None:
         pending, loose_of = self._pending, self._loose_of
+        if not pending and not loose_of:
+            return
         for key in keys:
             name = (space, key)
             pending.pop(name, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
 BLOCK_BYTES = 1 << 18
@@ -19,18 +19,18 @@ class LineBlock:
         first: the number of its first line, from 1.
         data: the lines in UTF-8 with their ends; only the last line of a file may be without one.
         too_long: it stands for one line that is longer than is held, and ``data`` is empty.
+        count: how many lines it holds.
     """
 
     first: int
     data: bytes
     too_long: bool = False
+    count: int = field(init=False)
 
-    @property
-    def count(self) -> int:
-        """How many lines it holds."""
-        if self.too_long:
-            return 1
-        return self.data.count(b"\n") + (not self.data.endswith(b"\n"))
+    def __post_init__(self) -> None:
+        # Counted once: the lines of a block are, where its bytes are not looked at otherwise, what costs most.
+        lines = 1 if self.too_long else self.data.count(b"\n") + (not self.data.endswith(b"\n"))
+        object.__setattr__(self, "count", lines)
 
 
 def line_blocks(

@@ -2,7 +2,7 @@
 
 For whoever draws it::
 
-    replay = replay_log(file.records)               # of ``open_routing_log``, or any iterable of records
+    replay = replay_log(file.pieces)                # of ``open_routing_log``; or any records
     replay.count                                    # calls; ``n`` runs from 1 to it
     replay.call(37)                                 # ReplayedCall: the state when call 37 had ended; microseconds
     replay.columns.started_ms[36]                   # arrays, one element a call, index n - 1: see ``Columns``
@@ -28,6 +28,7 @@ from workbench.core.routing import LastErrorKind, Leg, Outcome, Phase, RoutingCo
 from workbench.routing.calls import Calls, Flag, join_calls
 from workbench.routing.divergence import Divergences, diverge, divergence_text
 from workbench.routing.ledger import Ledger, make_ledger
+from workbench.routing.log import Piece
 from workbench.routing.model import Attempt, LoggedConfig, LogProblem, Operation, Record
 from workbench.routing.rows import Bytes, Flags, Floats, Ints, gather, returned
 from workbench.routing.stepping import NEVER, Asked, Configs, States, step
@@ -334,27 +335,18 @@ class Replay:
 
 
 def replay_log(
-    records: Iterable[Record | LogProblem], asked: Asked | None = None, dialect: RoutingDialect | None = None
+    records: Iterable[Piece | Record | LogProblem], asked: Asked | None = None, dialect: RoutingDialect | None = None
 ) -> Replay:
     """Replay a log.
 
     ``asked`` wins over the threshold and cooldown that the log states, ``dialect`` over its dialect; without either
     the documented machine with its defaults is held against it.
     """
-    problems: list[LogProblem] = []
-    rows = gather(_without_problems(records, problems))
+    rows = gather(records)
     if dialect is None:
         said = (each.dialect for each in rows.markers.values() if isinstance(each, LoggedConfig))
         dialect = next((each for each in said if each is not None), RoutingDialect())
-    return Replay(join_calls(rows), asked or Asked(), dialect, tuple(problems))
-
-
-def _without_problems(records: Iterable[Record | LogProblem], problems: list[LogProblem]) -> Iterable[Record]:
-    for each in records:
-        if type(each) is LogProblem:
-            problems.append(each)
-        else:
-            yield each  # type: ignore[misc]
+    return Replay(join_calls(rows), asked or Asked(), dialect, tuple(rows.problems))
 
 
 def _columns(calls: Calls, states: States, against: Divergences, dialect: RoutingDialect) -> Columns:

@@ -6,9 +6,9 @@ arrays. Records between the attempts (a start, a reset, a transition, a config l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from datetime import datetime
 from operator import attrgetter
 
 import numpy as np
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from workbench.core.routing import Leg, Outcome
 from workbench.routing.keys import Kept, KeyBook
+from workbench.routing.log import Piece, read_attempt
+from workbench.routing.log_format import Line, epoch_ms
 from workbench.routing.model import (
     Attempt,
     LoggedConfig,
@@ -23,6 +25,8 @@ from workbench.routing.model import (
     LoggedReset,
     LoggedStart,
     LoggedTransition,
+    LoggedWrite,
+    LogProblem,
     Operation,
     Record,
 )
@@ -35,6 +39,13 @@ Flags = NDArray[np.bool_]
 _PIECE = 16_384
 _MOST_MESSAGES = 100_000
 _LONGEST_MESSAGE = 300
+_MOST_SPELLINGS = 100_000
+_SPELLING = attrgetter(
+    "record", "instance", "leg", "op", "outcome", "request_model", "response_model", "requested_dims",
+    "observed_dims", "purpose", "namespace", "error_type", "status_code", "server", "input_count", "null_count", "null_indexes",
+)  # fmt: skip
+"""What makes the shape of a line that was not turned into an attempt yet."""
+
 _SHAPE = attrgetter(
     "instance", "leg", "op", "outcome", "request_model", "response_model", "requested_dims", "observed_dims",
     "purpose", "namespace", "error_type", "status_code", "server",
@@ -45,6 +56,8 @@ PRIMARY, FALLBACK, PRIMARY_HEALTH, FALLBACK_HEALTH, START, RESET, TRANSITION, CO
 
 NO_ID = hash(None)
 """What stands for the call of an attempt that names none."""
+
+_VALUES = (Outcome.VECTOR, Outcome.PARTIAL)
 
 _MARKERS: dict[type, int] = {LoggedStart: START, LoggedReset: RESET, LoggedTransition: TRANSITION, LoggedConfig: CONFIG}
 
@@ -66,6 +79,8 @@ class Rows:
         markers: the records that are no attempts, by row.
         messages: error messages by row, as far as kept.
         namespaces: the namespace lines, each with the row that it stands before.
+        writes: where the vectors of calls went, as told later.
+        problems: what could not be read.
         kept: keys of what may be foreign or missing.
     """
 
@@ -83,6 +98,8 @@ class Rows:
     markers: dict[int, Record]
     messages: dict[int, str]
     namespaces: list[tuple[int, LoggedNamespace]]
+    writes: list[LoggedWrite]
+    problems: list[LogProblem]
     kept: Kept
 
     @property
@@ -99,12 +116,21 @@ class _ShapeIndex(dict[tuple[object, ...], int]):
         return number
 
 
-def gather(records: Iterable[Record]) -> Rows:
+def gather(records: Iterable[Piece | Record | LogProblem]) -> Rows:
     """Read all records into columns, a piece at a time; the records themselves are let go."""
     gathering = _Gathering()
-    source = iter(records)
-    while piece := list(islice(source, _PIECE)):
-        gathering.add(piece)
+    waiting: list[Record | LogProblem] = []
+    for each in records:
+        if type(each) is Piece:
+            gathering.add(waiting)
+            waiting = []
+            gathering.add_lines(each)
+        else:
+            waiting.append(each)  # type: ignore[arg-type]
+            if len(waiting) == _PIECE:
+                gathering.add(waiting)
+                waiting = []
+    gathering.add(waiting)
     return gathering.rows()
 
 
@@ -112,64 +138,129 @@ class _Gathering:
     def __init__(self) -> None:
         self._index = _ShapeIndex()
         self._shapes: list[Attempt] = []
+        self._spelled = _ShapeIndex()
+        self._of_spelling: list[tuple[int, int, int]] = []
+        self._table = np.zeros((3, 0), np.int64)
+        self._quiet = np.zeros(0, np.bool_)
         self._columns: list[tuple[NDArray[np.int32], Ints, Floats, Floats, Ints, Ints, Ints]] = []
         self._markers: list[tuple[int, Record]] = []
         self._namespaces: list[tuple[int, int, LoggedNamespace]] = []
         self._messages: dict[int, str] = {}
+        self._writes: list[LoggedWrite] = []
+        self._problems: list[LogProblem] = []
         self._keys = KeyBook()
         self._count = 0
 
-    def add(self, piece: list[Record]) -> None:
-        """Take a piece of the log in."""
+    def add(self, piece: list[Record | LogProblem]) -> None:
+        """Take records in."""
         attempts: list[Attempt] = piece  # type: ignore[assignment]
         if set(map(type, piece)) != {Attempt}:
             attempts = list(self._apart(piece))
         if not attempts:
             return
-        index, shapes = self._index, self._shapes
-        numbers = [index[key] for key in map(_SHAPE, attempts)]
-        if len(index) > len(shapes):
-            self._new_shapes(attempts, numbers)
-        shape = np.array(numbers, np.int32)
-        keys = np.array([len(each.keys) for each in attempts], np.int64)
-        started = np.array([each.started_ms for each in attempts], np.float64)
-        lasted = np.array([each.duration_ms or 0.0 for each in attempts], np.float64)
-        self._columns.append(
-            (
-                shape,
-                np.array([each.line for each in attempts], np.int64),
-                started,
-                started + lasted,
-                np.array([hash(each.call_id) for each in attempts], np.int64),
-                np.maximum(_whole([each.input_count for each in attempts]), keys),
-                _whole([each.null_count for each in attempts]),
-            )
+        shape = np.array([self._shape_of(_SHAPE(each), each) for each in attempts], np.int64)
+        self._take(
+            attempts,
+            shape,
+            np.array([each.line for each in attempts], np.int64),
+            np.array([each.started_ms for each in attempts], np.float64),
+            _whole([max(each.input_count, len(each.keys)) for each in attempts]),
+            _whole([each.null_count for each in attempts]),
         )
-        self._keys.see(attempts, shape, keys, self._count)
+
+    def add_lines(self, piece: Piece) -> None:
+        """Take lines in as they stand: what makes up a shape is looked at once for each way of spelling it."""
+        lines = piece.lines
+        numbers = np.arange(piece.first, piece.first + len(lines))
+        if len(self._spelled) > _MOST_SPELLINGS:
+            self.add(_records(piece, lines, numbers.tolist()))
+            return
+        spelled = self._spelled
+        known = [spelled[key] for key in map(_SPELLING, lines)]
+        if len(spelled) > len(self._of_spelling):
+            self._new_spellings(lines, known)
+        shape, items, nulls = self._spellings()[:, known]
+        started = _times(lines)
+        usable = (shape >= 0) & ~np.isnan(started)
+        if not usable.all():
+            # What is no attempt is kept by its place between them.
+            place = self._count + np.cumsum(usable)
+            for at in np.flatnonzero(~usable).tolist():
+                found = piece.record(int(numbers[at]), lines[at])
+                if found is not None:
+                    self._between(found, int(place[at]))
+            lines = [line for line, is_attempt in zip(lines, usable.tolist(), strict=True) if is_attempt]
+            shape, items, nulls = shape[usable], items[usable], nulls[usable]
+            numbers, started = numbers[usable], started[usable]
+        for at in np.flatnonzero(items < 0).tolist():
+            items[at] = len(lines[at].keys) or 1
+        if lines:
+            self._take(lines, shape, numbers, started, items, nulls)
+
+    def _new_spellings(self, lines: list[Line], known: list[int]) -> None:
+        for line, number in zip(lines, known, strict=True):
+            if number == len(self._of_spelling):
+                attempt = read_attempt(line)
+                shape = -1 if attempt is None else self._shape_of(_SHAPE(attempt), attempt)
+                nulls = line.null_count or len(line.null_indexes or ())
+                self._of_spelling.append((shape, -1 if line.input_count is None else line.input_count, nulls))
+
+    def _spellings(self) -> Ints:
+        """Give shape, items and nulls of every spelling; items of -1 are as many as there are keys."""
+        if self._table.shape[1] < len(self._of_spelling):
+            self._table = np.array(self._of_spelling, np.int64).T.copy()
+        return self._table
+
+    def _take(
+        self,
+        attempts: Sequence[Attempt | Line],
+        shape: Ints,
+        numbers: Ints,
+        started: Floats,
+        items: Ints,
+        nulls: Ints,
+    ) -> None:
+        lasted = np.array([each.duration_ms for each in attempts], np.float64)
+        ended = started + np.where(np.isnan(lasted), 0.0, lasted)
+        calls = np.array([hash(each.call_id) for each in attempts], np.int64)
+        self._columns.append((shape.astype(np.int32), numbers, started, ended, calls, items, nulls))
+        self._keys.see(attempts, shape, self._count)
         if len(self._messages) < _MOST_MESSAGES:
-            for place, each in enumerate(attempts, self._count):
-                if each.error_message is not None:
-                    self._messages[place] = each.error_message[:_LONGEST_MESSAGE]
+            if len(self._quiet) < len(self._shapes):
+                self._quiet = np.array([each.outcome in _VALUES for each in self._shapes], np.bool_)
+            for at in np.flatnonzero(~self._quiet[shape]).tolist():
+                message = attempts[at].error_message
+                if message is not None:
+                    self._messages[self._count + at] = message[:_LONGEST_MESSAGE]
         self._count += len(attempts)
 
-    def _apart(self, piece: list[Record]) -> Iterator[Attempt]:
+    def _shape_of(self, key: tuple[object, ...], attempt: Attempt) -> int:
+        number = self._index[key]
+        if number == len(self._shapes):
+            self._shapes.append(attempt)
+            self._keys.shape(attempt)
+        return number
+
+    def _apart(self, piece: list[Record | LogProblem]) -> Iterator[Attempt]:
         """Give the attempts of a piece, and keep what stands between them by its place."""
         count = self._count
         for each in piece:
             if type(each) is Attempt:
                 count += 1
                 yield each
-            elif isinstance(each, LoggedNamespace):
-                self._namespaces.append((count, len(self._markers), each))
-                self._keys.namespace(each)
             else:
-                self._markers.append((count, each))
+                self._between(each, count)
 
-    def _new_shapes(self, attempts: list[Attempt], numbers: list[int]) -> None:
-        for each, number in zip(attempts, numbers, strict=True):
-            if number == len(self._shapes):
-                self._shapes.append(each)
-                self._keys.shape(each)
+    def _between(self, record: Record | LogProblem, place: int) -> None:
+        if isinstance(record, LogProblem):
+            self._problems.append(record)
+        elif isinstance(record, LoggedNamespace):
+            self._namespaces.append((place, len(self._markers), record))
+            self._keys.namespace(record)
+        elif isinstance(record, LoggedWrite):
+            self._writes.append(record)
+        else:
+            self._markers.append((place, record))
 
     def rows(self) -> Rows:
         """Put the pieces together, the records between the attempts in their places."""
@@ -221,7 +312,7 @@ class _Gathering:
         namespaces = [(place + before, record) for place, before, record in self._namespaces]
         return Rows(
             self._shapes, shape, kind, line, started, ended, call, items, nulls, instance, instances, markers,
-            messages, namespaces, kept,
+            messages, namespaces, self._writes, self._problems, kept,
         )  # fmt: skip
 
     def _whole_columns(self) -> tuple[Ints, Ints, Floats, Floats, Ints, Ints, Ints]:
@@ -239,6 +330,27 @@ class _Gathering:
         if name is None and None not in instances and len(instances) == 1:
             return 0
         return instances.setdefault(name, len(instances))
+
+
+def _records(piece: Piece, lines: list[Line], numbers: list[int]) -> list[Record | LogProblem]:
+    """Turn lines into records, and what is wrong with others."""
+    found = (piece.record(number, line) for number, line in zip(numbers, lines, strict=True))
+    return [each for each in found if each is not None]
+
+
+def _times(lines: list[Line]) -> Floats:
+    """Give the beginnings in epoch milliseconds, NaN where a line has none."""
+    stamps = [each.timestamp for each in lines]
+    kinds = set(map(type, stamps))
+    if kinds <= {float, int}:
+        return np.array(stamps, np.float64)
+    try:
+        if kinds == {datetime} and None not in {stamp.tzinfo for stamp in stamps}:  # type: ignore[union-attr]
+            # Whole microseconds survive the way over seconds.
+            return np.round(np.array([stamp.timestamp() for stamp in stamps]) * 1_000, 3)  # type: ignore[union-attr]
+    except (OverflowError, ValueError):
+        pass
+    return np.array([np.nan if stamp is None else epoch_ms(stamp) for stamp in stamps], np.float64)
 
 
 def _whole(numbers: list[int]) -> Ints:
