@@ -258,17 +258,20 @@ def _beginning(data: bytes) -> str:
 
 
 def text_of(node: Node) -> str:
-    """Read a string, as much of it as is parsed at most."""
+    """Read a string, or a text that is no JSON, as much of it as is parsed at most."""
     data = node.text.read(Span(node.span.start, min(node.span.end, node.span.start + LARGEST_PARSED)))
-    return values.loads_string(data) if node.span.size <= LARGEST_PARSED else _beginning(data)
+    if data[:1] != b'"':
+        return data.decode("utf-8", "replace")
+    try:
+        return values.loads_string(data)
+    except scanner.Damage:
+        return _beginning(data)
 
 
 def _lines_of(node: Node) -> list[Node]:
     """Lay a long text out as lines."""
-    raw = node.text.read(Span(node.span.start, min(node.span.end, node.span.start + 1)))
-    text = text_of(node) if raw == b'"' else _raw(node)
     lines: list[str] = []
-    for line in mask_under(node.under, text).splitlines():
+    for line in mask_under(node.under, text_of(node)).splitlines():
         lines += wrap(line, _LINE_CELLS)
         if len(lines) > _MOST_LINES:
             lines = [*lines[:_MOST_LINES], "… the rest can be copied"]
@@ -277,11 +280,6 @@ def _lines_of(node: Node) -> list[Node]:
         Node(node.text, node.span, at, node, at, node.under, line, Sort.LINE, depth=node.depth + 1)
         for at, line in enumerate(lines)
     ]
-
-
-def _raw(node: Node) -> str:
-    span = Span(node.span.start, min(node.span.end, node.span.start + LARGEST_PARSED))
-    return node.text.read(span).decode("utf-8", "replace")
 
 
 def _show_scalar(node: Node) -> None:

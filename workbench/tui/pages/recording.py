@@ -102,8 +102,8 @@ def worst_lines(recorded: Recorded, signs: Signs, width: int) -> list[Line]:
             Line().add(f"{_sign(worst.severity, signs)} ", _TONES[worst.severity], bold=True).add(worst.message)
         )
     if missing:
-        lead = Line().add(f"{signs.warn} ", Tone.WARN, bold=True).add("not recorded: ", Tone.MUTED)
-        lines.append(lead.add(mask_text(missing[0])))
+        more = f"; {len(missing) - 1} more" if len(missing) > 1 else ""
+        lines.append(Line().add(f"{signs.warn} ", Tone.WARN, bold=True).add(mask_text(missing[0]) + more, Tone.MUTED))
     if not lines:
         lines.append(Line().add(f"{signs.dot} ", Tone.FAINT).add(report.notes[0].message, Tone.MUTED))
     lines[0] = lines[0].cut(max(0, width - tail.cells - 2), signs.more).right(tail, width)
@@ -114,15 +114,15 @@ def said_lines(recorded: Recorded, signs: Signs, width: int) -> list[Line]:
     """Give everything that is said of the recording: findings, what is not recorded, what is odd, its run."""
     report = recorded.report
     lines: list[Line] = []
-    for finding in report.findings:
-        lead = Line().add(f"{_sign(finding.severity, signs)} ", _TONES[finding.severity], bold=True)
-        lines += _told(lead, finding.message, width, Tone.TEXT)
-        lines += _told(Line(), finding.fix, width, Tone.MUTED)
     for error in report.errors:
         if error.step is None:
             lines += _told(
                 Line().add(f"{signs.bad} ", Tone.ERROR, bold=True), mask_text(error.message), width, Tone.TEXT
             )
+    for finding in report.findings:
+        lead = Line().add(f"{_sign(finding.severity, signs)} ", _TONES[finding.severity], bold=True)
+        lines += _told(lead, finding.message, width, Tone.TEXT)
+        lines += _told(Line(), finding.fix, width, Tone.MUTED)
     for sentence in report.run.not_recorded:
         lines += _told(Line().add("not recorded ", Tone.FAINT), mask_text(sentence), width, Tone.MUTED)
     for note in report.notes:

@@ -35,7 +35,7 @@ PREVIOUS_ERROR = action_of(
     "previous_error", "left_curly_bracket", "{", "error before", "go to the failed step before", in_footer=False
 )
 FIND = action_of("find_in", "slash", "/", "find", "find in names, ids, keys and values, also in strings with JSON")
-EVERYWHERE = (NEXT_RETRIEVAL, PREVIOUS_RETRIEVAL, NEXT_ERROR, PREVIOUS_ERROR, FIND, WRITE)
+EVERYWHERE = (NEXT_RETRIEVAL, PREVIOUS_RETRIEVAL, NEXT_ERROR, PREVIOUS_ERROR, WRITE, FIND)
 """What every view of a recording can do."""
 
 
@@ -68,7 +68,8 @@ class RecordingView(View):
 
     def _go_to_error(self, by: int) -> None:
         number = self.step_here
-        if self.recorded is not None and not self.recorded.any_failed:
+        recorded = self.recorded
+        if recorded is not None and not recorded.any_failed and not recorded.report.errors:
             self.desk.say("no step failed")
             return
         steps = self._steps()

@@ -34,6 +34,9 @@ COPY = (
 )
 MARKS = (NEXT_RETRIEVAL, PREVIOUS_RETRIEVAL, NEXT_ERROR, PREVIOUS_ERROR)
 
-IN_STEPS = (OPEN, *MARKS, FIND, *MATCHES, FILTER, WRITE, *FOLD, PART, ERRORS, SAID, *COPY)
-IN_PAYLOAD = (*COPY, *MARKS, FIND, *MATCHES, WRITE, *FOLD, SAID)
+OPEN_CHUNK = _of("open_step", "enter", "enter", "go to chunk", "open the chunk in the index that has it")
+COPY_ID = _of("copy_value", "y", "y", "copy id", "copy the id of the candidate")
+IN_EVIDENCE = (OPEN_CHUNK, *MARKS, FIND, *MATCHES, COPY_ID, WRITE, PART, SAID)
+IN_STEPS = (OPEN, *MARKS, WRITE, *MATCHES, FIND, FILTER, *FOLD, PART, ERRORS, SAID, *COPY)
+IN_PAYLOAD = (*COPY, *MATCHES, *MARKS, WRITE, FIND, *FOLD, SAID)
 ALL = tuple(dict.fromkeys((*IN_STEPS, *IN_PAYLOAD)))

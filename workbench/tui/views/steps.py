@@ -3,52 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from workbench.tui.actions import Action, bindings_of
-from workbench.tui.draw import Line, number, titled_rule
+from workbench.tui.draw import Line, titled_rule
 from workbench.tui.pages.parts import ROOMY, Frame
 from workbench.tui.pages.recording import worst_lines
 from workbench.tui.pages.steps import StepLook, axis_line, hidden_fact, step_line
-from workbench.tui.recorded import Recorded, StepRow
 from workbench.tui.views import Desk, Subject
 from workbench.tui.views import step_actions as can
-from workbench.tui.views.recording import RecordingView
+from workbench.tui.views.step_choice import ChosenSteps
+from workbench.tui.views.step_evidence import StepEvidence
 from workbench.tui.views.step_finding import StepFinding
+from workbench.tui.views.step_layout import Shape, StepsBody
 from workbench.tui.views.step_payload import PAYLOAD, StepPayload
 from workbench.tui.widgets.lines import LineList, look_of
 from workbench.tui.widgets.rows import HeadRows, RowList
 
 if TYPE_CHECKING:
     from workbench.recordings.finding import Hit
-    from workbench.tui.step_tree import Choice, Flags, Seen
-
-Key = tuple[int, int, int]
 
 
-@dataclass(slots=True)
-class _Left:
-    """How a recording was left: what was chosen to be seen, the step with the cursor, the first row in view."""
-
-    choice: Choice
-    place: int = 0
-    top: float | None = None
-
-
-@dataclass(slots=True)
-class _Laid:
-    """The rows that are seen of a recording."""
-
-    recorded: Recorded
-    seen: Seen
-    folded: Flags
-
-
-class Steps(RecordingView):
+class Steps(ChosenSteps):
     """Two lists: steps, and the payload of one of them or all that is said of the recording."""
 
     ACTIONS: ClassVar[tuple[Action, ...]] = can.ALL
@@ -62,78 +41,15 @@ class Steps(RecordingView):
         )
         self.finding = StepFinding(self)
         self.payload = StepPayload(self)
-        self._left: dict[Key, _Left] = {}
-        self._laid: _Laid | None = None
+        self.evidence = StepEvidence(self)
+        self.body = StepsBody(self)
+        self._rows_above = 0
 
     def compose(self) -> ComposeResult:
-        """Put the steps above, the payload below."""
-        yield self.head
-        yield self.list
-        yield self.payload.head
-        yield self.payload.list
+        """See step_layout.py."""
+        yield self.body
 
     # --- what is shown -----------------------------------------------------------------------------------------
-
-    @property
-    def _state(self) -> _Left:
-        from workbench.tui.step_tree import Choice
-
-        key = self.subject.key if self.subject is not None else (0, 0, 0)
-        return self._left.setdefault(key, _Left(Choice()))
-
-    @property
-    def filters(self) -> bool:
-        """Whether steps are left out."""
-        return self._state.choice.filters
-
-    def _lay_out(self) -> None:
-        """Find the rows that are seen, after something was chosen or more was recorded."""
-        recorded = self.recorded
-        if recorded is None or recorded.tree is None:
-            self._laid = None
-            return
-        choice = self._state.choice
-        self._laid = _Laid(recorded, recorded.tree.seen(choice), recorded.tree.folded(choice))
-
-    @property
-    def _seen(self) -> _Laid | None:
-        if self._laid is None or self._laid.recorded is not self.recorded:
-            self._lay_out()
-        return self._laid
-
-    def _count(self) -> int:
-        return len(self._seen.seen.places) if self._seen is not None else 0
-
-    def _place(self, row: int) -> int | None:
-        """Give the place among all rows of one that is seen."""
-        laid = self._seen
-        return int(laid.seen.places[row]) if laid is not None and row < len(laid.seen.places) else None
-
-    @property
-    def place_here(self) -> int | None:
-        """The place of the step under the cursor among all rows."""
-        return self._place(self.list.cursor)
-
-    @property
-    def here(self) -> StepRow | None:
-        """The step under the cursor."""
-        place, recorded = self.place_here, self.recorded
-        return recorded.rows[place] if place is not None and recorded is not None else None
-
-    @property
-    def at_last(self) -> bool:
-        """Whether the cursor stands on the last step that is seen."""
-        return self._count() == self.list.cursor + 1
-
-    def to_last(self) -> None:
-        """Go to the last step that is seen."""
-        if self.is_mounted:
-            self.list.move_to(self._count() - 1)
-
-    @property
-    def step_here(self) -> int | None:
-        """Its number."""
-        return self.here.step.n if self.here is not None else None
 
     def show(self, subject: Subject | None) -> None:
         """Be about a recording, with the cursor where it was left there; about the same one, on the same step."""
@@ -171,15 +87,19 @@ class Steps(RecordingView):
         row = laid.seen.row_of(state.place) if laid is not None else None
         self.list.put(row or 0, state.top)
         self.payload.forget()
+        self.evidence.forget()
         self.payload.read()
 
     def redraw(self) -> None:
         """Draw anew what is seen."""
         self.payload.read()
         self.head.draw_anew()
-        # As high as its rows where there is room; the payload begins right below.
-        self.list.styles.height = max(1, self._count())
         self.list.rows_changed()
+        self.evidence.lead = self._rows_above if self.body.shape is Shape.THREE else 1
+        self.evidence.redraw()
+        self.body.share(self.head.lines_now, self._count())
+        if self.body.shows_chunk:
+            self.evidence.read()
         self.payload.head.draw_anew()
         self.payload.list.rows_changed()
 
@@ -201,6 +121,7 @@ class Steps(RecordingView):
         fact.cut(max(8, width - 8), signs.more)
         rows = [titled_rule("Steps", width, signs.rule, fact=fact, focused=self.list.has_focus)]
         worst = worst_lines(recorded, signs, width)
+        self._rows_above = len(worst) + bool(worst)
         if worst:
             rows = [*worst, Line(), *rows] if self.app.size.height >= ROOMY else [*worst, *rows]
         return [*rows, axis_line(recorded, width)] if self.app.size.height >= ROOMY else rows
@@ -259,12 +180,16 @@ class Steps(RecordingView):
         # From nowhere the first one is next, the last one before.
         start = place if place is not None else (-1 if by > 0 else len(recorded.rows))
         found = recorded.tree.beside(recorded.tree.failed, self._state.choice, start, by)
-        if found is None:
-            self.desk.say(
-                "every failed step is hidden: f chooses what is seen" if recorded.any_failed else "no step failed"
-            )
-        else:
+        if found is not None:
             self._go_to_place(found)
+        elif recorded.any_failed:
+            self.desk.say("every failed step is hidden: f chooses what is seen")
+        elif recorded.report.errors:
+            self.payload.says = True
+            self.redraw()
+            self.desk.say("what failed belongs to no step that is recorded")
+        else:
+            self.desk.say("no step failed")
 
     def action_next_retrieval(self) -> None:
         """Go to the next step that searched."""
@@ -320,115 +245,6 @@ class Steps(RecordingView):
         """Go to the place before."""
         self.finding.go(-1)
 
-    # --- filtering and folding ---------------------------------------------------------------------------------
-
-    def action_filter(self) -> None:
-        """Choose which steps are seen."""
-        from workbench.tui.screens.kinds import KindsMenu
-
-        recorded = self.recorded
-        if recorded is None or recorded.tree is None:
-            self.desk.say("no step is recorded")
-            return
-        choice, tree = self._state.choice, recorded.tree
-
-        def changed(hidden: frozenset[str], errors_only: bool) -> str:
-            number_here = self.step_here
-            choice.hidden, choice.errors_only = hidden, errors_only
-            self._chosen_anew(number_here)
-            return f"{number(self._count())} of {number(len(recorded.rows))}"
-
-        failed = int(tree.failed.sum())
-        self.app.push_screen(KindsMenu(tree.kinds, failed, choice.hidden, choice.errors_only, changed))
-
-    def _chosen_anew(self, number_here: int | None) -> None:
-        """Lay out anew, with the cursor on the same step, else on what it is folded in, else where it stood."""
-        recorded = self.recorded
-        self._lay_out()
-        laid, tree = self._seen, recorded.tree if recorded is not None else None
-        row = None
-        place = tree.place_of(number_here) if tree is not None and number_here is not None else None
-        while laid is not None and tree is not None and place is not None and row is None:
-            row = laid.seen.row_of(place)
-            above = int(tree.parent[place])
-            place = above if above >= 0 else None
-        self.redraw()
-        self.list.put(row if row is not None else min(self.list.cursor, max(0, self._count() - 1)))
-        self.redraw()
-        self.desk.frame_changed()
-
-    def action_errors_first(self) -> None:
-        """Failed steps on top, with the cursor on the first of them; or all in their order, on the same step."""
-        choice, number_here, recorded = self._state.choice, self.step_here, self.recorded
-        if number_here is None or recorded is None:
-            return
-        choice.errors_first = not choice.errors_first
-        self._chosen_anew(number_here)
-        if choice.errors_first and recorded.any_failed:
-            self.list.put(0)
-            self.redraw()
-        elif choice.errors_first:
-            self.desk.say("no step failed")
-
-    def _fold_here(self, *, folded: bool) -> bool:
-        recorded, place = self.recorded, self.place_here
-        tree = recorded.tree if recorded is not None else None
-        if tree is None or place is None or not tree.is_parent[place]:
-            return False
-        if bool(tree.folded(self._state.choice)[place]) == folded:
-            return False
-        tree.set_folded(self._state.choice, place, folded=folded)
-        self._chosen_anew(self.step_here)
-        return True
-
-    def action_fold(self) -> None:
-        """Fold or unfold what is under the cursor."""
-        if self.payload.list.has_focus:
-            self.payload.toggle()
-        elif not (self._fold_here(folded=True) or self._fold_here(folded=False)):
-            self.desk.say("nothing is part of this step")
-
-    def action_fold_all(self) -> None:
-        """Fold everything."""
-        self._fold_all(folded=True)
-
-    def action_unfold_all(self) -> None:
-        """Unfold everything."""
-        self._fold_all(folded=False)
-
-    def _fold_all(self, *, folded: bool) -> None:
-        recorded = self.recorded
-        if self.payload.list.has_focus:
-            if folded:
-                self.payload.fold_all()
-            else:
-                self.payload.unfold_all()
-        elif recorded is not None and recorded.tree is not None:
-            recorded.tree.fold_all(self._state.choice, folded=folded)
-            self._chosen_anew(self.step_here)
-
-    def _opens(self) -> bool:
-        """Go right: unfold, or go to the first step that is part of this one; False where none is."""
-        here = self.here
-        if here is None or not here.is_parent or self._state.choice.errors_only:
-            return False
-        if not self._fold_here(folded=False):
-            self.list.move_to(self.list.cursor + 1)
-        return True
-
-    def _closes(self) -> bool:
-        """Go left: fold, or go to what the step is part of; False at the top, where the steps are left."""
-        if self._fold_here(folded=True):
-            return True
-        recorded, place = self.recorded, self.place_here
-        if recorded is None or recorded.tree is None or place is None:
-            return False
-        above = int(recorded.tree.parent[place])
-        row = self._seen.seen.row_of(above) if above >= 0 and self._seen is not None else None
-        if row is not None:
-            self.list.move_to(row)
-        return row is not None
-
     # --- keys --------------------------------------------------------------------------------------------------
 
     def on_line_list_moved(self, message: LineList.Moved) -> None:
@@ -436,6 +252,8 @@ class Steps(RecordingView):
         message.stop()
         if message.sender is self.list:
             self.payload.says = False
+            self.redraw()
+        elif message.sender is self.evidence.list:
             self.redraw()
         self.payload.head.refresh()
         self.desk.frame_changed()
@@ -447,18 +265,19 @@ class Steps(RecordingView):
 
     def on_line_list_left(self, message: LineList.Left) -> None:
         """From the payload back to the steps; from these to the sources."""
-        if self.payload.list.has_focus:
+        if not self.list.has_focus:
             message.stop()
             self.list.focus()
 
     def on_descendant_focus(self) -> None:
         """Draw the titles anew: that of the list with the focus is marked."""
-        self.head.refresh()
-        self.payload.head.refresh()
+        self.redraw()
 
     def actions_here(self) -> tuple[Action, ...]:
         """Give what can be done in the list that has the focus."""
-        actions = can.IN_PAYLOAD if self.payload.list.has_focus else can.IN_STEPS
+        actions: tuple[Action, ...] = can.IN_PAYLOAD if self.payload.list.has_focus else can.IN_STEPS
+        if self.evidence.list.has_focus:
+            actions = can.IN_EVIDENCE
         return actions if self.finding.needle else tuple(each for each in actions if each not in can.MATCHES)
 
     def failed(self, slot: str, why: str) -> None:
@@ -473,7 +292,7 @@ class Steps(RecordingView):
         """Where ``esc`` leads."""
         if self.finding.needle:
             return "stop" if self.finding.searching else "found"
-        return "steps" if self.payload.list.has_focus else "sources"
+        return "steps" if self.payload.list.has_focus or self.evidence.list.has_focus else "sources"
 
     def back(self) -> bool:
         """Stop a reading that is named, search for nothing any more, go from the payload to the steps."""
@@ -484,7 +303,7 @@ class Steps(RecordingView):
             self.finding.forget()
             self.redraw()
             return True
-        if self.payload.list.has_focus:
+        if self.payload.list.has_focus or self.evidence.list.has_focus:
             self.list.focus()
             return True
         if self.payload.says:
@@ -496,11 +315,34 @@ class Steps(RecordingView):
         """Give the focus to the steps."""
         self.list.focus()
 
+    def action_fold(self) -> None:
+        """Fold or unfold what is under the cursor."""
+        if self.payload.list.has_focus:
+            self.payload.toggle()
+        elif not self.fold_here():
+            self.desk.say("nothing is part of this step")
+
+    def action_fold_all(self) -> None:
+        """Fold everything in the list with the focus."""
+        if self.payload.list.has_focus:
+            self.payload.fold_all()
+        else:
+            self.fold_steps(folded=True)
+
+    def action_unfold_all(self) -> None:
+        """Unfold everything in the list with the focus."""
+        if self.payload.list.has_focus:
+            self.payload.unfold_all()
+        else:
+            self.fold_steps(folded=False)
+
     def action_open_step(self) -> None:
         """Go to the retrieval that the step made; fold or unfold it; else go into its payload."""
         here = self.here
         if self.payload.list.has_focus:
             self.payload.toggle()
+        elif self.evidence.list.has_focus:
+            self.evidence.open()
         elif here is None:
             return
         elif here.retrieval is not None:
@@ -515,8 +357,10 @@ class Steps(RecordingView):
             self.payload.list.focus()
 
     def action_next_part(self) -> None:
-        """From the steps to the payload, from there to the sources."""
-        if self.list.has_focus:
+        """From the steps to the evidence where there is some, to the payload, from there to the sources."""
+        if self.list.has_focus and self.body.shows_evidence:
+            self.evidence.list.focus()
+        elif not self.payload.list.has_focus:
             self.payload.list.focus()
         else:
             self.desk.act("other_pane")
@@ -530,7 +374,9 @@ class Steps(RecordingView):
     def action_copy_value(self) -> None:
         """Copy the value under the cursor, of a step all that is recorded of it."""
         row, tree = self.payload.row, self.payload.tree
-        if self.payload.list.has_focus and not self.payload.says:
+        if self.evidence.list.has_focus:
+            self.evidence.copy_id()
+        elif self.payload.list.has_focus and not self.payload.says:
             self.payload.copy([row.node] if row is not None else [])
         else:
             self.payload.copy(tree.tops if tree is not None else [], "the payload")
