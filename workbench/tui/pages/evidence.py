@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _LABEL = 7
 _MOST_TEXT = 4_000
 _GRAIN = 10_000
+_TIGHT = 60
+"""Below so many columns scores have two decimals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,22 +138,31 @@ def candidate_line(evidence: Evidence, row: int, width: int, signs: Signs, *, he
     kept = candidate.admitted is not False
     tone = Tone.TEXT if kept else Tone.MUTED
     rank = "" if candidate.rank is None else number(candidate.rank)
-    line = Line().add(clip(rank, 4, signs.more), Tone.TEXT if kept else Tone.FAINT).to(5)
+    at_score, at_bar, bar = _columns(width)
+    line = Line().add(clip(rank, at_score - 1, signs.more), Tone.TEXT if kept else Tone.FAINT).to(at_score)
     score = candidate.score
-    line.add("-" if score is None else f"{score:.4f}"[:8], tone, bold=kept).to(13)
-    bar = max(8, min(20, width // 4))
+    text = "-" if score is None else f"{score:.4f}" if width >= _TIGHT else f"{score:.2f}"
+    line.add(text[: at_bar - at_score], tone, bold=kept).to(at_bar)
     if score is not None:
         amount = max(0, round(_GRAIN * score / evidence.highest))
         drawn = share_bar(amount, _GRAIN, Tone.ACCENT, signs, bar)
         if not kept:
             drawn = Line().add(signs.lost_bar * max(1, round(bar * amount / _GRAIN)), Tone.FAINT)
         line.extend(drawn.spans)
-    line.to(13 + bar + 2)
+    line.to(at_bar + bar + (2 if width >= _TIGHT else 1))
     tail = _tail(candidate, chunk, evidence, signs, width)
     room = width - line.cells - tail.cells - 2
     name = "no id recorded" if candidate.id is None else mask_text(candidate.id)
+    if width < _TIGHT:
+        # The folder goes first: the end tells the chunks of one index from each other.
+        name = name.rpartition("/")[2] or name
     line.add(clip_middle(name, max(4, room), signs.more), tone, bold=here, italic=candidate.id is None)
     return line.right(tail, width)
+
+
+def _columns(width: int) -> tuple[int, int, int]:
+    """Give where scores and bars begin, and how long a full bar is."""
+    return (5, 13, max(8, min(20, width // 4))) if width >= _TIGHT else (3, 8, max(8, min(14, width // 4)))
 
 
 def _tail(candidate: Candidate, chunk: JoinedChunk | None, evidence: Evidence, signs: Signs, width: int) -> Line:
@@ -176,8 +187,14 @@ def _threshold_line(evidence: Evidence, width: int, signs: Signs) -> Line:
     if retrieval.complete is False:
         tail.add(", not all recorded", Tone.WARN)
     label = "no threshold recorded" if retrieval.threshold is None else f"threshold {retrieval.threshold:.4g}"
-    bar = max(8, min(20, width // 4))
-    line = Line().rule_to(13 + bar + 1, signs.cut, Tone.WARN_FILL).add(" ").add(label, Tone.WARN, bold=True).add(" ")
+    _, at_bar, bar = _columns(width)
+    line = (
+        Line()
+        .rule_to(at_bar + bar + (1 if width >= _TIGHT else 0), signs.cut, Tone.WARN_FILL)
+        .add(" ")
+        .add(label, Tone.WARN, bold=True)
+        .add(" ")
+    )
     return line.rule_to(width - tail.cells, signs.cut, Tone.WARN_FILL).extend(tail.spans)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from workbench.index.job import Job
-    from workbench.index.model import IndexSource, Namespace
+    from workbench.index.model import Chunk, IndexSource, Namespace
     from workbench.tui.recorded import OpenRecording
     from workbench.tui.session import Session
     from workbench.tui.threads import T
@@ -160,6 +160,17 @@ class ScreenDesk:
         if isinstance(view, Chunks):
             view.open_id(id)
         return isinstance(view, Chunks)
+
+    def read_chunk(self, source: str, namespace: str, id: str, then: Callable[[Chunk | None], None]) -> Job | None:
+        """Read it from the namespace that has it; what cannot be read is told as not there."""
+        node = self._session.opened.find(source, namespace)
+        if node is None:
+            return None
+
+        def work(found: Namespace, job: Job) -> Chunk | None:
+            return found.chunk(id, job)
+
+        return self._session.ask(node, work, then, lambda _: then(None), lambda _done, _total: None)
 
     def act(self, id: str) -> None:
         """Do what one of the actions of the screen does."""

@@ -43,7 +43,7 @@ from workbench.tui.widgets.detail import Detail
 from workbench.tui.widgets.lines import LineList
 
 if TYPE_CHECKING:
-    from workbench.index.model import IndexSource, Namespace
+    from workbench.index.model import Chunk, IndexSource, Namespace
     from workbench.tui.recorded import OpenRecording, Recorded
     from workbench.tui.widgets.typed import Question
 
@@ -132,6 +132,9 @@ class Desk(Protocol):
 
     def open_chunk(self, source: str, namespace: str, id: str) -> bool:
         """Go to a chunk of an open index, by the path of that; False when it is not open."""
+
+    def read_chunk(self, source: str, namespace: str, id: str, then: Callable[[Chunk | None], None]) -> Job | None:
+        """Read a chunk of an open index beside the event loop, None when it has no such; no Job when it is not open."""
 
     def act(self, id: str) -> None:
         """Do what the key of one of the screen's own actions does."""

@@ -33,6 +33,11 @@ class HeadRows(Bar):
         rows = self._rows(max(20, width - LEFT - RIGHT))
         return [Line().add(" " * LEFT).extend(row.spans) for row in rows]
 
+    @property
+    def lines_now(self) -> int:
+        """How many rows there are at the width it has."""
+        return len(self.lines(self.size.width or 80))
+
     def line(self, width: int) -> Line:
         """Give the first row."""
         return self.lines(width)[0]
