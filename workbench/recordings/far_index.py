@@ -5,17 +5,19 @@ Run as ``python -m workbench.recordings.far_index FD START END``; it answers one
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 from array import array
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
 from workbench.recordings.model import Note, Span
 from workbench.recordings.scanner import Damage
 from workbench.recordings.spans import Child, Found
+
+if TYPE_CHECKING:
+    import subprocess
 
 _MODULE = "workbench.recordings.far_index"
 
@@ -161,6 +163,8 @@ class FarIndex:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start the other process, once."""
+        import subprocess  # only big texts need it, and it takes longer to import than a small one to be read
+
         if self._process is not None:
             return self._process
         self._process = subprocess.Popen(

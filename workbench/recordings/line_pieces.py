@@ -9,7 +9,7 @@ from workbench.recordings.cutting import Cutter
 from workbench.recordings.document import FileDocument
 from workbench.recordings.model import Note, Span
 from workbench.recordings.piece import ENOUGH, Kind, Piece, Proof, Prove
-from workbench.recordings.slim import Run, line_feeds
+from workbench.recordings.slim import Run
 
 _BLOCK = 1 << 20
 _LONG_LINE = 4 << 20
@@ -32,8 +32,8 @@ class Lines(Generic[Proof]):
         self._prove = prove
         self._together = together
         self._long_texts_apart = long_texts_apart
-        self._number = 0
         self._at = document.span.start  # where the line begins that comes next
+        self._counted_to, self._counted = self._at, 0
 
     def pieces(self) -> Iterator[Piece[Proof]]:
         """Give the lines."""
@@ -65,7 +65,6 @@ class Lines(Generic[Proof]):
         """Give whole lines, the last line feed not among them."""
         proven = self._prove(lines, Run.LINES) if self._together else None
         if proven is not None:
-            self._number += line_feeds(lines) + 1
             self._at += len(lines) + 1
             yield Piece(Kind.PROVEN, b"", proven)
             yield Piece(Kind.GLUE, b"\n")
@@ -75,7 +74,6 @@ class Lines(Generic[Proof]):
 
     def _line(self, line: bytes, *, last: bool) -> Iterator[Piece[Proof]]:
         if not line.strip():
-            self._number += 1
             self._at += len(line) + 1
             yield Piece(Kind.GLUE, line + (b"" if last else b"\n"))
             return
@@ -96,10 +94,9 @@ class Lines(Generic[Proof]):
 
     def _values(self, line: bytes | None, span: Span, *, last: bool) -> Iterator[Piece[Proof]]:
         """Give the values of a line; ``line`` is its bytes unless it is too long for that."""
-        self._number += 1
-        self._at = span.end + 1
         document = self._document
-        found = document.values_of_line(span, self._number, last=last, notes=self._notes, line=line)
+        found = document.values_of_line(span, self._number(), last=last, notes=self._notes, line=line)
+        self._at = span.end + 1
         for index, each in enumerate(found):
             # What stands between the values of one line is kept; what is damaged is not.
             until = found[index + 1].start if index + 1 < len(found) else each.end
@@ -115,3 +112,11 @@ class Lines(Generic[Proof]):
         if found:
             returned = (line[-1:] if line is not None else document.read(Span(span.end - 1, span.end))) == b"\r"
             yield Piece(Kind.GLUE, (b"\r" if returned else b"") + (b"" if last else b"\n"))
+
+    def _number(self) -> int:
+        """Count, from where that was done last, on which line it is. Nobody asks while every line is plain."""
+        while self._counted_to < self._at:
+            part = self._document.read(Span(self._counted_to, min(self._counted_to + _BLOCK, self._at)))
+            self._counted += part.count(b"\n")
+            self._counted_to += len(part)
+        return self._counted + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -71,9 +70,6 @@ class Slimmed:
         return sum(self.by_rule.values())
 
 
-_FEED = re.compile(rb"\n")
-
-
 def slimmed(data: bytes, options: Options, *, level: int = 0, proven: bool = False) -> Slimmed | None:
     """Slim one value; None when it is no JSON by the letter, unless ``proven`` says that it is readable all the same.
 
@@ -126,39 +122,29 @@ def slimmed_run(data: bytes, run: Run, options: Options) -> Slimmed | None:
     """
     if options.wide or options.redact:
         return None if run is Run.LINES else _inside(slimmed(data.join(run.around), options))
+    lines = run is Run.LINES
+    value: object
     try:
         found = find_vectors(data)
-        text = replaced(data, found, run.around)
-        value = orjson.loads(text if run is not Run.LINES else text.replace(b"\n", b","))
+        text = replaced(data, found, (b"", b"") if lines else run.around)
+        value = list(map(orjson.loads, text.split(b"\n"))) if lines else orjson.loads(text)
     except (orjson.JSONDecodeError, Damage):
         return None
-    if run is Run.LINES and not _are_lines(data, found, text, value):
+    if lines and any(data.find(b"\n", each.start, each.end) >= 0 for each in found):
         return None
     seen = look(value)
     if seen.left_over:
-        return None if run is Run.LINES else _inside(slimmed(data.join(run.around), options))
+        return None if lines else _inside(slimmed(data.join(run.around), options))
     likely = 0
     if seen.likely:
         vectors, texts = find_wide(value)
         likely = len(vectors) + sum(each.count for each in texts)
-    return Slimmed(text, _count(found), likely, bracketed=True)
+    return Slimmed(text, _count(found), likely, bracketed=not lines)
 
 
 def _inside(one: Slimmed | None) -> Slimmed | None:
     """Take the brackets that made one value of many for what they are."""
     return None if one is None else replace(one, bracketed=True)
-
-
-def _are_lines(data: bytes, found: Sequence[Replacement], text: bytes, value: object) -> bool:
-    """Say whether every line feed stands between two values, and nothing else does."""
-    if any(data.find(b"\n", each.start, each.end) >= 0 for each in found):
-        return False
-    return isinstance(value, list) and len(value) == line_feeds(text) + 1
-
-
-def line_feeds(data: bytes) -> int:
-    """Count line feeds, which are rare in long lines: ``bytes.count`` would look at each byte by itself."""
-    return len(_FEED.findall(data))
 
 
 def _count(found: Sequence[Replacement]) -> dict[str, int]:

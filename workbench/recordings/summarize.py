@@ -5,20 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from workbench.recordings.document import FileDocument
 from workbench.recordings.model import Note
-from workbench.recordings.picked import PickedPath, copy_without_picked
 from workbench.recordings.piece import Kind, Piece
 from workbench.recordings.pieces import pieces_of
-from workbench.recordings.readers.vcr import VcrReader
 from workbench.recordings.slim import Options, Run, Slimmed, slimmed, slimmed_run
 from workbench.recordings.spans import Form, oddities
+
+if TYPE_CHECKING:
+    from workbench.recordings.picked import PickedPath
 
 _MOST_NOTES = 200
 
@@ -131,13 +131,17 @@ def _write(
     paths: Sequence[PickedPath] = (),
 ) -> Summary:
     if paths:
+        import tempfile
+
+        from workbench.recordings.picked import copy_without_picked
+
         with tempfile.NamedTemporaryFile(prefix="workbench-") as held:
             summary = _write(document, cast("IO[bytes]", held), options, on_progress)
             held.flush()
             after, taken, more = copy_without_picked(held.name, file, paths)
         by_rule = _in_order(Counter(summary.by_rule) + taken)
         return replace(summary, bytes_after=after, by_rule=by_rule, notes=(*summary.notes, *more))
-    if document.form == Form.TEXT and VcrReader().detect(document.head) is not None:
+    if document.form == Form.TEXT and _is_cassette(document):
         return _write_cassette(document, file, options)
     notes: list[Note] = []
     totals = _Totals()
@@ -160,6 +164,12 @@ def _write(
         totals.masked,
         tuple(notes[:_MOST_NOTES]),
     )
+
+
+def _is_cassette(document: FileDocument) -> bool:
+    from workbench.recordings.readers.vcr import VcrReader  # most recordings are none, and are copied without it
+
+    return VcrReader().detect(document.head) is not None
 
 
 def _write_cassette(document: FileDocument, file: IO[bytes], options: Options) -> Summary:
@@ -231,10 +241,9 @@ def _replacing(out: str) -> Iterator[IO[bytes]]:
         mode = 0o666 & ~mask
     except OSError as error:
         raise _cannot(out, error) from None
+    temporary = os.path.join(folder, f".{os.path.basename(target)[:100]}.{os.urandom(6).hex()}.part")
     try:
-        descriptor, temporary = tempfile.mkstemp(
-            prefix=f".{os.path.basename(target)[:100]}.", suffix=".part", dir=folder
-        )
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
     except OSError as error:
         raise _cannot(out, error) from None
     try:

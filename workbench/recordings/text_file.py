@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -276,6 +275,8 @@ def _read_all(descriptor: int, span: Span) -> bytes:
 
 def _private_file(name: str) -> int:
     """Make a nameless file for unpacked text. Raises RecordingError when there is no room for one."""
+    import tempfile
+
     try:
         with tempfile.TemporaryFile(prefix="workbench-") as file:
             return os.dup(file.fileno())
