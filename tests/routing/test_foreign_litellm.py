@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,8 @@ from hypothesis import strategies as st
 from tests.routing.foreign_logs import WRITTEN, attempts_and_problems, lines, payload
 from workbench.core.routing import Leg, Outcome
 from workbench.routing.foreign import litellm
-from workbench.routing.model import Operation, Purpose
-from workbench.routing.opening import open_routing_log, recognise
+from workbench.routing.model import Attempt, LogProblem, Operation, Purpose
+from workbench.routing.opening import UnreadableLog, open_routing_log, recognise
 from workbench.routing.replay import replay_log
 
 ROUTER = WRITTEN / "litellm.jsonl"
@@ -165,6 +166,25 @@ def test_the_primary_can_be_named_where_the_log_leaves_a_doubt() -> None:
     found = list(litellm.read(log, primary="group-of-a"))
     assert [getattr(each, "leg", None) for each in found] == [Leg.FALLBACK, Leg.PRIMARY, None]
     assert getattr(found[2], "message", "") == "'group-of-a' is the primary, as asked for"
+
+
+def test_a_primary_that_nobody_is_leaves_the_legs_as_they_are_told_and_that_is_said() -> None:
+    with open_routing_log(ROUTER, primary="documents-backup") as log:
+        turned = [each.leg for each in log.records if isinstance(each, Attempt)]
+    assert turned[:5] == [Leg.FALLBACK] * 4 + [Leg.PRIMARY]
+    with open_routing_log(ROUTER, primary="document") as log:
+        *_, why = log.records
+    assert isinstance(why, LogProblem)
+    assert why.message.startswith(
+        "nobody named 'document' is asked in this log (but 'documents', 'documents-backup'); "
+    )
+
+
+def test_a_log_that_says_its_legs_itself_takes_no_name_of_a_primary(tmp_path: Path) -> None:
+    own = tmp_path / "routing.jsonl"
+    own.write_bytes(b'{"leg": "primary", "outcome": "success", "timestamp": 1}\n')
+    with pytest.raises(UnreadableLog, match="says itself which leg was asked"):
+        open_routing_log(own, primary="a")
 
 
 def test_an_answer_out_of_the_cache_asked_no_leg() -> None:

@@ -61,9 +61,18 @@ def _read_dialect(_ctx: click.Context, _param: click.Parameter, value: str | Non
     help="Readings of the contract, by comma: documented, opens-above-threshold, zeroes-streak-on-open, "
     "circuit-open-starts-cooldown, null-counts-as-failure, abort-passes-through.",
 )  # fmt: skip
+@click.option(
+    "--primary", metavar="NAME",
+    help="Who is asked first (a model group, a model, an address), where a log of another program leaves a doubt.",
+)  # fmt: skip
 @options.json_output
 def command(
-    log: str, threshold: float | None, cooldown_ms: float | None, dialect: RoutingDialect | None, as_json: bool
+    log: str,
+    threshold: float | None,
+    cooldown_ms: float | None,
+    dialect: RoutingDialect | None,
+    primary: str | None,
+    as_json: bool,
 ) -> int:
     """Show which calls the fallback served, when the window opened, and what was written into the wrong space.
 
@@ -76,7 +85,7 @@ def command(
 
     asked = Asked(threshold, cooldown_ms)
     try:
-        replay = interruptible(lambda job: _replay(log, asked, dialect, job))
+        replay = interruptible(lambda job: _replay(log, asked, dialect, primary, job))
     except UnreadableLog as error:
         stderr().verdict(Sign.ERROR, error.message, indent=0)
         return 2
@@ -87,13 +96,13 @@ def command(
     return replay.exit_code
 
 
-def _replay(log: str, asked: object, dialect: RoutingDialect | None, job: Job) -> Replay:
+def _replay(log: str, asked: object, dialect: RoutingDialect | None, primary: str | None, job: Job) -> Replay:
     from workbench.routing.opening import NotALog, UnreadableLog, open_routing_log
     from workbench.routing.replay import replay_log
     from workbench.routing.stepping import Asked
 
     assert isinstance(asked, Asked)
-    with open_routing_log(log) as file:
+    with open_routing_log(log, primary=primary) as file:
         replay = replay_log(file.pieces, asked, dialect)
     if not replay.count:
         raise UnreadableLog(NotALog.EMPTY, f"{log} holds no call: there is nothing to replay")

@@ -62,6 +62,7 @@ class LogFormat:
         when_named: the same as ``recognise``, less strict, for a file that somebody gives as a routing log and that
             is otherwise better shown as something else.
         read_pieces: the same as ``read``, faster, for who takes runs of lines as they are.
+        read_with_primary: the same as ``read`` with the leg named that is asked first, for logs that do not say it.
     """
 
     name: str
@@ -69,6 +70,7 @@ class LogFormat:
     read: Callable[[BinaryIO], Iterator[Record | LogProblem]]
     when_named: Callable[[bytes], str | None] | None = None
     read_pieces: Callable[[BinaryIO], Iterator[Piece | Record | LogProblem]] | None = None
+    read_with_primary: Callable[[BinaryIO, str], Iterator[Record | LogProblem]] | None = None
 
 
 def formats() -> tuple[LogFormat, ...]:
@@ -78,8 +80,8 @@ def formats() -> tuple[LogFormat, ...]:
 
     return (
         LogFormat(NATIVE, _native, read_log, read_pieces=read_pieces),
-        LogFormat("litellm", litellm.recognise, litellm.read),
-        LogFormat("otlp", otlp.recognise, otlp.read, otlp.recognise_embeddings),
+        LogFormat("litellm", litellm.recognise, litellm.read, read_with_primary=litellm.read),
+        LogFormat("otlp", otlp.recognise, otlp.read, otlp.recognise_embeddings, read_with_primary=otlp.read),
     )
 
 
@@ -120,13 +122,16 @@ class RoutingLogFile:
         size: bytes of the file.
     """
 
-    def __init__(self, path: str, file: BinaryIO, recognised: Recognised) -> None:
+    def __init__(self, path: str, file: BinaryIO, recognised: Recognised, primary: str | None = None) -> None:
         self.path = path
         self.format = recognised.format.name
         self.why = recognised.why
         self.size = os.fstat(file.fileno()).st_size
         self._file = file
         self._read = recognised.format.read
+        named = recognised.format.read_with_primary
+        if primary is not None and named is not None:
+            self._read = lambda file: named(file, primary)
         self._read_pieces = recognised.format.read_pieces
 
     @property
@@ -156,8 +161,12 @@ class RoutingLogFile:
         self.close()
 
 
-def open_routing_log(path: str | os.PathLike[str]) -> RoutingLogFile:
+def open_routing_log(path: str | os.PathLike[str], *, primary: str | None = None) -> RoutingLogFile:
     """Open a routing log of any known format.
+
+    Args:
+        path: the file.
+        primary: who is asked first (a model group, a model, an address), where a foreign log leaves a doubt.
 
     Raises:
         UnreadableLog: one sentence that says what the path is instead.
@@ -176,7 +185,11 @@ def open_routing_log(path: str | os.PathLike[str]) -> RoutingLogFile:
                 f"{name} is no routing log that is known ({known}): none of its first lines tells of a call to a leg; "
                 "give the log that the fallback provider wrote, or show it as a recording with workbench show",
             )
-        return RoutingLogFile(name, file, recognised)
+        if primary is not None and recognised.format.read_with_primary is None:
+            raise UnreadableLog(
+                NotALog.OTHER, f"{name} says itself which leg was asked; read it without naming a primary ('{primary}')"
+            )
+        return RoutingLogFile(name, file, recognised, primary)
     except BaseException:
         file.close()
         raise

@@ -79,7 +79,17 @@ class LegVotes:
     def decide(self, primary: str | None = None) -> Legs:
         """Tell the legs: by the name given, else by who is asked after whose failure, else by who is asked first."""
         if primary is not None:
-            return self._named(primary)
+            for level, (seen, followed) in enumerate(self._levels):
+                if primary in seen:
+                    after = _reached(primary, followed) or {name for name in seen if name != primary}
+                    return Legs(level, primary, frozenset(after), f"{_quoted(primary)} is the primary, as asked for")
+        legs = self._told()
+        if primary is not None:
+            some = ", ".join(_quoted(name) for name in list(self._levels[0][0])[:_MOST_LISTED]) if self._levels else ""
+            legs.why = f"nobody named {_quoted(primary)} is asked in this log (but {some or 'no one'}); {legs.why}"
+        return legs
+
+    def _told(self) -> Legs:
         for level, (seen, followed) in enumerate(self._levels):
             if followed:
                 return self._by_votes(level, seen, followed)
@@ -96,13 +106,6 @@ class LegVotes:
         seen = self._levels[0][0] if self._levels else Counter()
         first = next(iter(seen), None)
         return Legs(0, first, frozenset(), f"{_quoted(first)} is taken to be the primary; the log shows no fallback")
-
-    def _named(self, primary: str) -> Legs:
-        for level, (seen, followed) in enumerate(self._levels):
-            if primary in seen:
-                after = _reached(primary, followed) or {name for name in seen if name != primary}
-                return Legs(level, primary, frozenset(after), f"{_quoted(primary)} is the primary, as asked for")
-        return Legs(0, primary, frozenset(), f"{_quoted(primary)} was asked for as the primary and is never asked")
 
     def _by_votes(
         self, level: int, seen: Counter[str | None], followed: Counter[tuple[str | None, str | None]]

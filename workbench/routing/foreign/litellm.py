@@ -58,7 +58,7 @@ def recognise(head: bytes) -> str | None:
     return f"LiteLLM's logging payload, of call type {call[1].decode()}"
 
 
-def read(file: BinaryIO, *, primary: str | None = None) -> Iterator[Record | LogProblem]:
+def read(file: BinaryIO, primary: str | None = None) -> Iterator[Record | LogProblem]:
     """Give the attempts of a log by LiteLLM, and how its legs were told.
 
     The file, which is read twice, stands at its beginning and can be rewound. ``primary`` names the leg that the router

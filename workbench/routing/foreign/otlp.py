@@ -69,7 +69,7 @@ class _Sniffed(NamedTuple):
         return _Sniffed(frozenset(kinds), frozenset(models), why if kinds & _EMBEDDING_KINDS else None)
 
 
-def read(file: BinaryIO, *, primary: str | None = None) -> Iterator[Record | LogProblem]:
+def read(file: BinaryIO, primary: str | None = None) -> Iterator[Record | LogProblem]:
     """Give the attempts that a trace shows, and how its legs were told.
 
     The file, which is read twice, stands at its beginning and can be rewound. ``primary`` names the leg that is asked
