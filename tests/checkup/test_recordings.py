@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.crosscheck.made import QUERY, chunk, namespace, reading, retrieval
+from tests.shared_files import SAMPLES, needs_samples
 from workbench.checkup.findings import Code, Finding, Severity
 from workbench.checkup.recording_report import VectorTotals
 from workbench.checkup.recordings import judge_joined, judge_recording
@@ -23,6 +24,7 @@ from workbench.recordings.model import (
     RecordedError,
     Run,
 )
+from workbench.sources import show_recording
 
 NOTHING = VectorTotals(0, 0, 100, 100)
 
@@ -160,3 +162,28 @@ def test_a_secret_in_an_id_does_not_reach_a_finding() -> None:
     held = namespace(chunk(secret, chars=1_000))
     (found,) = findings_of(reading(retrieval(secret)), held)
     assert secret not in found.message
+
+
+def test_an_empty_answer_beside_an_index_of_the_usual_name_tells_what_that_would_mean() -> None:
+    told = reading(replace(retrieval(name="default"), corpus_empty=True))
+    (finding,) = judge_joined(join(told, [namespace(name="default", fingerprint="other@64", count=3)]))
+    assert finding.code is Code.WRONG_SPACE_RETRIEVAL
+    assert "as if it were empty" in finding.message
+    assert "in index.db was indexed with 'other@64': if that is what it searched" in finding.message
+    (alike,) = judge_joined(join(told, [namespace(name="default", fingerprint="?@64", count=3)]))
+    assert "index.db" not in alike.message
+
+
+@needs_samples
+def test_an_unrelated_index_beside_real_recordings_accuses_none_of_them() -> None:
+    folder = SAMPLES / "agentfootprint"
+    accused = []
+    for path in sorted(folder.glob("*.json")):
+        if path.name == "corpus_bundle.json":
+            continue
+        alone, beside = show_recording(str(path)), show_recording(str(path), [str(folder / "corpus.db")])
+        codes = {finding.code for finding in beside.findings}
+        assert codes <= {finding.code for finding in alone.findings}, path.name
+        if Code.WRONG_SPACE_RETRIEVAL in codes:
+            accused.append(path.name)
+    assert accused == ["silent_mismatch_inmemory.envelope.json"]

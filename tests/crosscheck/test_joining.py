@@ -40,10 +40,55 @@ def test_a_text_that_is_another_one_now_is_told() -> None:
     assert [each and each.changed for each in found.chunks] == [True, False, None]
 
 
-def test_the_namespace_that_is_named_decides_even_when_another_holds_the_id() -> None:
+def test_a_name_without_any_of_the_ids_is_no_join_and_no_other_namespace_is_tried() -> None:
     named, other = namespace(name="docs"), namespace(chunk("x", "text"), name="other")
     (found,) = join(reading(retrieval("x")), [other, named]).retrievals
-    assert (found.namespace, found.searched, found.chunks) == (named, False, (None,))
+    assert (found.namespace, found.searched, found.chunks, found.beside) == (None, False, (None,), named)
+    assert found.note == "not joined with docs of index.db: none of its ids is there"
+
+
+def test_one_id_of_many_is_enough_for_a_name() -> None:
+    held = namespace(chunk("x9"))
+    (found,) = join(reading(retrieval(*(f"x{n}" for n in range(10)))), [held]).retrievals
+    assert found.namespace is held
+    assert (found.beside, found.note) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["docs", None])
+def test_ids_with_other_texts_and_of_another_embedder_are_a_coincidence(name: str | None) -> None:
+    held = namespace(chunk("0", "of one program"), chunk("1"), fingerprint="other@64")
+    asked = retrieval(Candidate("0", text="of another"), Candidate("1", text="x"), name=name)
+    (found,) = join(reading(asked), [held]).retrievals
+    assert (found.namespace, found.space, found.chunks) == (None, None, (None, None))
+    assert (found.note is None) == (name is None)
+
+
+def test_ids_with_other_texts_of_the_same_embedder_are_joined_and_the_change_is_told() -> None:
+    held = namespace(chunk("0", "new"))
+    (found,) = join(reading(retrieval(Candidate("0", text="old"))), [held]).retrievals
+    assert found.namespace is held
+    assert found.chunks[0] is not None
+    assert found.chunks[0].changed
+
+
+@pytest.mark.parametrize(
+    ("name", "fingerprint", "joined"),
+    [
+        ("_/_/_global", "other@64", False),
+        ("_/_/_global", "?@64", False),
+        ("_/_/_global", None, False),
+        ("_/_/_global", "small@64", True),
+        ("embeddings", "other@64", False),
+        ("handbook", "other@64", True),
+    ],
+)
+def test_where_no_id_is_recorded_the_embedder_joins_or_a_name_that_somebody_chose(
+    name: str, fingerprint: str | None, joined: bool
+) -> None:
+    held = namespace(chunk("x"), name=name, fingerprint=fingerprint)
+    (found,) = join(reading(replace(retrieval(name=name), candidates=None)), [held]).retrievals
+    assert (found.namespace is held) == joined
+    assert (found.note is None) == joined
 
 
 @pytest.mark.parametrize("name", [None, "kb"])

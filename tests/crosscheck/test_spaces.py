@@ -28,7 +28,6 @@ def test_the_querys_embedder_is_held_against_that_of_the_index(indexed: str, con
         assert found.against is Against.INDEX
         assert found.other is not None
         assert fingerprint_text(found.other) == indexed
-        assert not found.elsewhere
 
 
 def test_one_that_names_no_embedder_is_not_accused() -> None:
@@ -84,14 +83,21 @@ def test_a_search_in_which_nothing_passed_the_threshold_is_not_accused() -> None
     assert space_of(retrieval()) is None
 
 
-def test_ids_of_which_the_index_has_none_mean_that_another_index_was_searched() -> None:
-    found = space_of(retrieval("x"), namespace(chunk("y"), fingerprint="other@64"))
-    assert found is not None
-    assert found.elsewhere
+def test_ids_of_which_the_index_has_none_accuse_nobody() -> None:
+    assert space_of(retrieval("x"), namespace(chunk("y"), fingerprint="other@64")) is None
 
 
 def test_entries_of_the_querys_own_embedder_mean_that_the_index_was_built_again_since() -> None:
     asked = replace(retrieval("x"), entries=(LoadedEntry("x", "small", 64),))
-    found = space_of(asked, namespace(chunk("x"), fingerprint="other@64"))
-    assert found is not None
-    assert (found.against, found.elsewhere) == (Against.INDEX, True)
+    (found,) = join(reading(asked), [namespace(chunk("x"), fingerprint="other@64")]).retrievals
+    assert found.space is None
+    assert found.note is not None
+    assert "built again since" in found.note
+
+
+def test_an_empty_answer_beside_an_index_of_the_usual_name_is_suspect_and_no_more_than_that() -> None:
+    empty = replace(retrieval(name="_/_/_global"), corpus_empty=True)
+    held = namespace(chunk("x"), name="_/_/_global", fingerprint="other@64")
+    (found,) = join(reading(empty), [held]).retrievals
+    assert found.space == WrongSpace(Against.NOTHING, QUERY, None, None, empty=True)
+    assert found.beside is held

@@ -94,6 +94,7 @@ def _retrieval(joined: JoinedRetrieval) -> JsonObject:
         "joined": None
         if joined.namespace is None
         else {"source": joined.namespace.source, "namespace": joined.namespace.name, "searched": joined.searched},
+        "join_note": _masked(joined.note),
         "wrong_space": None
         if space is None
         else {
@@ -103,7 +104,6 @@ def _retrieval(joined: JoinedRetrieval) -> JsonObject:
             "count": space.count,
             "same_model": space.same_model,
             "empty": space.empty,
-            "elsewhere": space.elsewhere,
         },
     }
 

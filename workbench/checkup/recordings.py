@@ -12,7 +12,7 @@ from workbench.checkup.fingerprints import judge_fingerprints
 from workbench.checkup.incoming import held_against
 from workbench.checkup.options import CheckOptions
 from workbench.checkup.wording import counted, of_all, verb
-from workbench.core.fingerprint import conflict_reason, fingerprint_text
+from workbench.core.fingerprint import conflict_reason, fingerprint_conflict, fingerprint_text
 from workbench.crosscheck.indexed import IndexedNamespace
 from workbench.crosscheck.joining import ceiling_of
 from workbench.crosscheck.spaces import Against, same_model
@@ -82,20 +82,25 @@ def judge_recording(
 
 def _wrong_spaces(retrievals: Sequence[JoinedRetrieval]) -> Iterable[Finding]:
     """Make one finding of the retrievals that went wrong in the same way."""
-    groups: dict[tuple[object, ...], list[tuple[int, WrongSpace, str | None]]] = {}
+    groups: dict[tuple[object, ...], list[tuple[int, WrongSpace, str | None, IndexedNamespace | None]]] = {}
     for each in retrievals:
         if each.space is not None:
             name = each.namespace.name if each.namespace is not None else each.retrieval.namespace
-            key = (each.space.against, each.space.query, each.space.other, each.space.empty, each.space.elsewhere, name)
-            groups.setdefault(key, []).append((each.retrieval.n, each.space, name))
+            where = None if each.beside is None else each.beside.source
+            key = (each.space.against, each.space.query, each.space.other, each.space.empty, name, where)
+            groups.setdefault(key, []).append((each.retrieval.n, each.space, name, each.beside))
     for group in groups.values():
-        numbers = [number for number, _, _ in group]
-        _, space, name = group[0]
-        chunks = sum(each.count for _, each, _ in group)
-        yield Finding(Code.WRONG_SPACE_RETRIEVAL, _wrong_space(numbers, space, name, chunks), _fix(space))
+        numbers = [number for number, _, _, _ in group]
+        _, space, name, beside = group[0]
+        chunks = sum(each.count for _, each, _, _ in group)
+        yield Finding(
+            Code.WRONG_SPACE_RETRIEVAL, _wrong_space(numbers, space, name, chunks, beside), _fix(space, beside)
+        )
 
 
-def _wrong_space(numbers: Sequence[int], space: WrongSpace, name: str | None, chunks: int) -> str:
+def _wrong_space(
+    numbers: Sequence[int], space: WrongSpace, name: str | None, chunks: int, beside: IndexedNamespace | None
+) -> str:
     who = _retrievals(numbers)
     where = "the index" if name is None else f"namespace '{name}'"
     query = fingerprint_text(space.query)
@@ -103,6 +108,7 @@ def _wrong_space(numbers: Sequence[int], space: WrongSpace, name: str | None, ch
         return (
             f"{who} asked {where} with '{query}' and got nothing, as if it were empty. Some stores skip entries of "
             "another embedder without refusing, so either it is empty, or its entries are of another embedder"
+            + _of_that_name(space, beside)
         )
     other = fingerprint_text(space.other)
     said = {
@@ -114,14 +120,25 @@ def _wrong_space(numbers: Sequence[int], space: WrongSpace, name: str | None, ch
     message = f"{who} asked with '{query}', and {said}{reason}"
     if space.empty:
         message += ". It got nothing and was not refused: the store skipped what is of another embedder"
-    if space.elsewhere:
-        message += ". What is recorded of it is not of this index: it searched another one, or this before a rebuild"
     if space.same_model:
         message += ". The model table lists both names as one space: it may be the same model under another name"
     return message
 
 
-def _fix(space: WrongSpace) -> str:
+def _of_that_name(space: WrongSpace, beside: IndexedNamespace | None) -> str:
+    """Tell of an opened namespace of the same usual name, which may or may not be the one that was searched."""
+    if beside is None or beside.fingerprint is None or fingerprint_conflict(beside.fingerprint, space.query) is None:
+        return ""
+    other = fingerprint_text(beside.fingerprint)
+    return (
+        f". The namespace of that name in {beside.source} was indexed with '{other}': if that is what it searched, the "
+        "store skipped all of it"
+    )
+
+
+def _fix(space: WrongSpace, beside: IndexedNamespace | None) -> str:
+    if beside is not None:
+        return "find out whether that is the index it searched, and search it with the embedder that built it"
     if space.other is None:
         return "open the index beside the recording (show --index): its fingerprint tells which of the two it is"
     return _REINDEX

@@ -134,6 +134,8 @@ def _retrieval(out: Output, joined: JoinedRetrieval, *, with_index: bool) -> Non
         out.verdict(Sign.UNKNOWN, "which chunks were considered is not recorded")
     elif not retrieval.candidates:
         out.verdict(Sign.EMPTY, "nothing was found" if not retrieval.corpus_empty else "there was nothing to search")
+    if joined.note is not None:
+        out.verdict(Sign.UNKNOWN, mask_text(joined.note))
     if retrieval.complete is False:
         out.verdict(Sign.NOTE, "not every rejected candidate is recorded")
     if retrieval.note:

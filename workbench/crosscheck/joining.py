@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from workbench.core.fingerprint import fingerprint_conflict
+from workbench.core.fingerprint import fingerprint_conflict, fingerprint_text
 from workbench.core.text import utf16_length
 from workbench.crosscheck.indexed import IndexedNamespace, LookUps, named
-from workbench.crosscheck.spaces import WrongSpace, wrong_space
+from workbench.crosscheck.spaces import WrongSpace, loaded_otherwise, wrong_space
 from workbench.embedders.models import resolve_index_ceiling
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from workbench.recordings.model import Candidate, IndexReport, RecordedError, Retrieval
 
 _TRIED_IDS = 5  # of a retrieval that names no namespace, looked for in each
+_USUAL_NAMES = frozenset(
+    ("_/_/_global", "default", "_default", "main", "embeddings", "vectors", "documents", "chunks", "collection")
+)
+"""Names that programs give when nobody does: two that are equal say nothing."""
 
 
 class Recorded(Protocol):
@@ -72,6 +76,8 @@ class JoinedRetrieval:
         searched: the recording does not name that namespace (or no index has it): the ids were looked for.
         chunks: one for each candidate, None where no index has it.
         space: the wrong space that it was scored in, None when nothing speaks against it.
+        beside: a namespace of its name in an opened index, which it is not joined with.
+        note: why it is not joined with that, or why the index cannot speak for what was searched.
     """
 
     retrieval: Retrieval
@@ -79,6 +85,8 @@ class JoinedRetrieval:
     searched: bool
     chunks: tuple[JoinedChunk | None, ...]
     space: WrongSpace | None
+    beside: IndexedNamespace | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,22 +118,69 @@ def _joined(
 ) -> JoinedRetrieval:
     candidates = retrieval.candidates or ()
     namespace, searched = _namespace(retrieval, indexes, look_ups)
-    found: list[Chunk | None] = [
-        None if namespace is None or each.id is None else look_ups.chunk(namespace, each.id) for each in candidates
-    ]
+    found = _found(candidates, namespace, look_ups)
+    why_not = None if namespace is None else _why_not(retrieval, namespace, found)
+    beside = None if why_not is None or searched else namespace
+    if why_not is not None:
+        namespace, searched, found = None, False, _found(candidates, None, look_ups)
     chunks: list[JoinedChunk | None] = []
     for candidate, chunk in zip(candidates, found, strict=True):
         if chunk is not None and namespace is not None:
             chunks.append(_of_index(candidate, chunk, namespace))
         else:
             chunks.append(_of_report(candidate, retrieval, reports))
-    return JoinedRetrieval(retrieval, namespace, searched, tuple(chunks), wrong_space(retrieval, namespace, found))
+    note = _note(beside, why_not) if beside is not None else _rebuilt(retrieval, namespace)
+    space = wrong_space(retrieval, namespace, found)
+    return JoinedRetrieval(retrieval, namespace, searched, tuple(chunks), space, beside, note)
+
+
+def _found(
+    candidates: Sequence[Candidate], namespace: IndexedNamespace | None, look_ups: LookUps
+) -> list[Chunk | None]:
+    return [None if namespace is None or each.id is None else look_ups.chunk(namespace, each.id) for each in candidates]
+
+
+def _why_not(retrieval: Retrieval, namespace: IndexedNamespace, found: Sequence[Chunk | None]) -> str | None:
+    """Say why a namespace that could be meant is not; None when something speaks for it.
+
+    Ids speak for it, unless all their texts are other ones and the embedder is another one too. Without ids the
+    embedder does, or a name that somebody chose.
+    """
+    candidates = retrieval.candidates or ()
+    if any(each.id is not None for each in candidates):
+        if not any(found):
+            return "none of its ids is there"
+        texts = [
+            candidate.text == chunk.text
+            for candidate, chunk in zip(candidates, found, strict=True)
+            if chunk is not None and chunk.text is not None and candidate.text is not None
+        ]
+        if texts and not any(texts) and _conflicts(retrieval, namespace):
+            return "its ids are there, but with other texts and of another embedder"
+        return None
+    if namespace.name in _USUAL_NAMES and not _fits(retrieval, namespace):
+        return "only the name is the same, and many programs give that name"
+    return None
+
+
+def _note(beside: IndexedNamespace, why_not: str | None) -> str:
+    return f"not joined with {beside.name} of {beside.source}: {why_not}"
+
+
+def _rebuilt(retrieval: Retrieval, namespace: IndexedNamespace | None) -> str | None:
+    """Say that the index was built again since, where the loaded entries prove it."""
+    if namespace is None or namespace.fingerprint is None or retrieval.fingerprint is None:
+        return None
+    if not loaded_otherwise(retrieval, namespace.fingerprint):
+        return None
+    was, now = fingerprint_text(retrieval.fingerprint), fingerprint_text(namespace.fingerprint)
+    return f"what it loaded was of '{was}' like its query, and the index is of '{now}': it was built again since"
 
 
 def _namespace(
     retrieval: Retrieval, indexes: Sequence[IndexedNamespace], look_ups: LookUps
 ) -> tuple[IndexedNamespace | None, bool]:
-    """Find where a retrieval searched: by its name, else where its ids are.
+    """Find where a retrieval may have searched: by its name, else where its ids are.
 
     Of several that could be it, the one with most of the ids wins, then the one whose embedder fits the query.
     """
@@ -143,10 +198,18 @@ def _namespace(
     return best, best is not None and not known
 
 
+def _conflicts(retrieval: Retrieval, namespace: IndexedNamespace) -> bool:
+    if retrieval.fingerprint is None or namespace.fingerprint is None:
+        return False
+    return fingerprint_conflict(namespace.fingerprint, retrieval.fingerprint) is not None
+
+
 def _fits(retrieval: Retrieval, namespace: IndexedNamespace) -> bool:
     if retrieval.fingerprint is None or namespace.fingerprint is None:
         return False
-    return fingerprint_conflict(namespace.fingerprint, retrieval.fingerprint) is None
+    if retrieval.fingerprint.id is None or namespace.fingerprint.id is None:
+        return False  # a length alone fits by chance
+    return not _conflicts(retrieval, namespace)
 
 
 def _of_index(candidate: Candidate, chunk: Chunk, namespace: IndexedNamespace) -> JoinedChunk:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -38,8 +38,6 @@ class WrongSpace:
         count: how many chunks or entries; 0 when the index as a whole decides.
         same_model: the model table lists both names as one space.
         empty: the search gave nothing at all, without a word of refusal.
-        elsewhere: the entries that it loaded are of its own embedder, or none of its ids is in the index: it searched
-            another index than the opened one, or this one before it was built again.
     """
 
     against: Against
@@ -49,7 +47,6 @@ class WrongSpace:
     count: int = 0
     same_model: bool = False
     empty: bool = False
-    elsewhere: bool = False
 
 
 def wrong_space(
@@ -73,15 +70,24 @@ def wrong_space(
         # in a namespace of several models the chunks know better than the whole
         all_fit = by_chunks is None and bool(held) and len([each for each in said if each.id is not None]) == len(held)
         if fingerprint_conflict(namespace.fingerprint, query) is not None and not all_fit:
-            verdict = _verdict(Against.INDEX, query, namespace.fingerprint, 0, empty=empty)
-            named = any(entry.model is not None for entry in retrieval.entries)
-            return replace(verdict, elsewhere=named or (bool(chunks) and not held))
+            if loaded_otherwise(retrieval, namespace.fingerprint):
+                return None  # the index was built again since
+            return _verdict(Against.INDEX, query, namespace.fingerprint, 0, empty=empty)
         if by_chunks is not None:
             return _verdict(Against.CHUNKS, query, by_chunks[0], by_chunks[1], empty=empty)
     unknown = namespace is None or (namespace.fingerprint is None and namespace.count > 0)
     if empty and unknown:
         return WrongSpace(Against.NOTHING, query, None, None, empty=True)
     return None
+
+
+def loaded_otherwise(retrieval: Retrieval, index: Fingerprint) -> bool:
+    """Say whether the entries that a retrieval loaded are of its query's own embedder, and the index is of another."""
+    query = retrieval.fingerprint
+    if query is None or fingerprint_conflict(index, query) is None:
+        return False
+    named = [entry for entry in retrieval.entries if entry.model is not None]
+    return bool(named) and all(fingerprint_conflict(_of_entry(each, query), query) is None for each in named)
 
 
 def _of_entry(entry: LoadedEntry, query: Fingerprint) -> Fingerprint:
