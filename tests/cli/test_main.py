@@ -220,7 +220,8 @@ def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_doctor_tells_versions_terminal_paths_and_parts(tmp_path: Path) -> None:
     ran = workbench(tmp_path, "doctor", "--json")
     assert ran.code == 0
-    assert ran.json.keys() == {"versions", "terminal", "paths", "optional parts"}
+    parts = {"versions", "terminal", "paths", "optional parts", "configuration", "embedders", "remarks"}
+    assert ran.json.keys() == parts
     assert ran.json["versions"]["duckdb"]
     assert str(tmp_path) in ran.json["paths"]["configuration"]
     text = workbench(tmp_path, "doctor", TERM="\x1b[31m")

@@ -3,56 +3,52 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import locale
 import os
 import platform
 import shutil
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import click
 
 from workbench import __version__
 from workbench.cli import crash, options
+from workbench.cli.doctor_embedders import EmbedderReport, fact_text, report_embedders
 from workbench.cli.output import Sign, is_terminal, stdout
+from workbench.embedders.opening import LOCAL, is_installed
 
 _NEEDED = ("textual", "duckdb", "numpy", "orjson", "click", "platformdirs")
-_OPTIONAL = (("local", "wordllama", ("wordllama",)), ("minilm", "minilm", ("onnxruntime", "tokenizers")))
 _VARIABLES = ("TERM", "COLORTERM", "NO_COLOR", "TERM_PROGRAM", "TEXTUAL_THEME", "SSH_CONNECTION", "TMUX")
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """An optional part: the extra that brings it, the embedder it is for, and whether all it needs is there."""
-
-    extra: str
-    embedder: str
-    installed: bool
 
 
 @click.command("doctor")
 @options.json_output
 def command(as_json: bool) -> int:
     """Print versions, terminal, colours, paths, and which optional parts are installed."""
-    report = _report()
+    embedders = report_embedders()
+    report = _report(embedders)
     out = stdout()
     if as_json:
-        out.json_document(report)
-        return 0
+        out.json_document({**report, "remarks": [remark.text for remark in embedders.remarks]})
+        return _exit_code(embedders)
     for title, facts in report.items():
         out.line(title)
         for name, fact in facts.items():
             out.line(f"  {name:<16} {_said(fact)}")
-    for part in _parts():
-        if not part.installed:
-            out.verdict(
-                Sign.NOTE, f"{part.embedder} is not installed; it comes with the extra '{part.extra}'", indent=0
-            )
-    return 0
+    for remark in embedders.remarks:
+        out.verdict(Sign.ERROR if remark.serious else Sign.NOTE, remark.text, indent=0)
+    for part in LOCAL:
+        if not is_installed(part):
+            out.verdict(Sign.NOTE, f"{part.name} is not installed; it comes with the extra '{part.extra}'", indent=0)
+    return _exit_code(embedders)
 
 
-def _report() -> dict[str, dict[str, object]]:
+def _exit_code(embedders: EmbedderReport) -> int:
+    return 1 if any(remark.serious for remark in embedders.remarks) else 0
+
+
+def _report(embedders: EmbedderReport) -> dict[str, Mapping[str, object]]:
     size = shutil.get_terminal_size((80, 24))
     return {
         "versions": {
@@ -72,7 +68,9 @@ def _report() -> dict[str, dict[str, object]]:
             **{name: os.environ[name] for name in _VARIABLES if name in os.environ},
         },
         "paths": _paths(),
-        "optional parts": {part.embedder: part.installed for part in _parts()},
+        "optional parts": {part.name: is_installed(part) for part in LOCAL},
+        "configuration": embedders.files,
+        "embedders": embedders.embedders,
     }
 
 
@@ -110,14 +108,7 @@ def _paths() -> dict[str, object]:
     }
 
 
-def _parts() -> tuple[_Part, ...]:
-    return tuple(
-        _Part(extra, embedder, all(importlib.util.find_spec(module) is not None for module in modules))
-        for extra, embedder, modules in _OPTIONAL
-    )
-
-
 def _said(fact: object) -> str:
     if isinstance(fact, bool):
         return "yes" if fact else "no"
-    return "not found" if fact is None else str(fact)
+    return "not found" if fact is None else fact_text(fact)
