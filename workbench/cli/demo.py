@@ -1,4 +1,4 @@
-"""`workbench demo`: the sample indexes and recordings, copied to a folder of the user's and opened."""
+"""`workbench demo`: the sample indexes, recordings and routing log, copied to a folder of the user's and opened."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.cli.open import run_workbench
 from workbench.cli.output import Sign, is_terminal, stdout
 
 _DEFAULT = "workbench-demo"
-_SAMPLES = ("*.duckdb", "recordings/*.json", "recordings/*.jsonl")
+_SAMPLES = ("*.duckdb", "*.jsonl", "recordings/*.json", "recordings/*.jsonl")
 
 
 def sample_folder() -> Path:
@@ -69,7 +69,7 @@ def _copy(source: Path, target: Path) -> Path:
 @click.command("demo")
 @click.argument("folder", metavar="[DIR]", default=_DEFAULT)
 def command(folder: str) -> int:
-    """Write sample indexes and recordings to DIR (else workbench-demo), and open them where there is a terminal."""
+    """Write sample indexes, recordings and a routing log to DIR (else workbench-demo), and open them where there is a terminal."""
     copied = copy_samples(Path(folder))
     out = stdout()
     out.verdict(Sign.OK, f"{len(copied)} sample files are in {folder}", indent=0)
