@@ -86,7 +86,7 @@ class TestSteps:
 
     def test_the_payload(self, picture: Picture) -> None:
         """The way to the value under the cursor."""
-        assert picture(LARGE_TERMINAL, *_TO_RETRIEVAL, "tab", *["j"] * 8)
+        assert picture(LARGE_TERMINAL, *_TO_RETRIEVAL, "tab", "tab", *["j"] * 8)
 
     def test_light(self, picture: Picture) -> None:
         """The light theme."""

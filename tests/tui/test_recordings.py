@@ -158,10 +158,10 @@ class TestSteps:
         async with driven(scene.reader(), paths=scene.PATHS) as app:
             await at(app, scene.RUN, "enter", "right_square_bracket", "right_square_bracket")
             await app.until_read()
-            assert "⟨1,536 dims · norm 19.5959⟩" in app.text
+            assert "⟨1,536 · norm 19.5959⟩" in app.text
             assert "abcdefghijklmnop" not in app.text
             assert "[redacted]" in app.text
-            await app.press("tab", *["j"] * 3)
+            await app.press("tab", "tab", *["j"] * 3)
             assert "path minScore" in app.text
             await app.press("escape")
             steps = view_of(app)
@@ -179,8 +179,8 @@ class TestSteps:
             assert "the file was changed while it was open" in app.text
 
     async def test_nothing_of_a_payload_commands_the_terminal(self) -> None:
-        async with driven(scene.reader(), paths=scene.PATHS) as app:
-            await at(app, scene.RUN, "enter", "right_square_bracket", "right_square_bracket", "tab", "end")
+        async with driven(scene.reader(), paths=scene.PATHS, size=(200, 50)) as app:
+            await at(app, scene.RUN, "enter", "right_square_bracket", "right_square_bracket", "tab", "tab", "end")
             await app.until_read()
             assert "[bold]no markup[/bold]" in app.text
             assert not {"\x1b", "\x07", "\u202e"} & set(app.text)

@@ -42,7 +42,10 @@ def payload_line(
     if node.repeated is not None:
         line.add(f" {number(node.repeated[0])} of {number(node.repeated[1])}", Tone.WARN, bold=True)
     line.add("  " if node.key else "").to(start + min(_KEY, width // 4) if node.key else start)
-    text = _around(node.shown, pattern, width - line.cells, signs)
+    shown = node.shown
+    if node.sort is Sort.VECTOR and cells(shown) > width - line.cells:
+        shown = shown.replace(" dims", "", 1)
+    text = _around(shown, pattern, width - line.cells, signs)
     return mark(line.add(clip(text, max(0, width - line.cells), signs.more), _TONES[node.sort]), pattern)
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from workbench.tui.recorded import OpenRecording, Recorded
     from workbench.tui.views.steps import Steps
 
+_NAMED = 48
+"""From so many columns on the title names the step; beside its evidence that says which one it is."""
+
 PAYLOAD, _UNFOLD, _COPIED = "payload", "unfold", "copied"
 
 
@@ -138,7 +141,7 @@ class StepPayload:
         else:
             row, here = self.row, self._view.here
             said = "the last one counts" if row is not None and row.node.repeated is not None else ""
-            title = f"Payload of {step_name(here)}" if here is not None else "Payload"
+            title = f"Payload of {step_name(here)}" if here is not None and width >= _NAMED else "Payload"
             rows = [payload_head(title, row.node.path if row is not None else "", frame, said)]
         return [Line(), *rows] if self._view.app.size.height >= ROOMY else rows
 
