@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -224,17 +227,41 @@ async def test_a_log_that_cannot_be_written_fails_no_call_and_is_said_once(tmp_p
     assert "cannot be written, calls go on without it" in routed.warnings[0]
 
 
-async def test_after_a_gap_the_log_goes_on_under_a_new_instance(tmp_path: Path) -> None:
-    folder = tmp_path / "later"
-    routed = Routed(log=folder / "routing.jsonl")
-    await routed.call("error")
-    folder.mkdir()
-    await routed.call("error")
-    records = [entries["record"] for entries in lines(folder / "routing.jsonl")]
-    assert records == ["start", "config", "attempt", "attempt"]
-    (folder / "routing.jsonl").unlink()
-    await routed.call("ok")
-    assert routed.provider.snapshot().streak == 0
+async def test_after_a_gap_the_log_goes_on_under_a_new_instance(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(log: RoutingLog, record: object, *, cancelled: bool = False) -> None:
+        raise OSError("no space left")
+
+    routed = Routed(log=path)
+    with vectors_for("notes", fingerprint=Fingerprint("ours", 3)):
+        await routed.call("error")
+        with monkeypatch.context() as patch:
+            patch.setattr(RoutingLog, "write", full)
+            await routed.call("error")
+        await routed.call("ok")
+    one_life = ["start", "config", "namespace", "attempt"]
+    records = [entries["record"] for entries in lines(path)]
+    assert records == [*one_life, "attempt", *one_life]
+    starts = [entries["service.instance.id"] for entries in lines(path) if entries["record"] == "start"]
+    assert starts == [lines(path)[0]["service.instance.id"], lines(path)[-1]["service.instance.id"]]
+    assert len(set(starts)) == 2
+    assert [warning for warning in routed.warnings if "no space left" in warning] == routed.warnings
+
+
+def test_a_forked_child_is_an_instance_of_its_own(path: Path) -> None:
+    script = (
+        "import asyncio, os, sys\n"
+        "from tests.embedders.routed import Routed\n"
+        "from pathlib import Path\n"
+        "routed = Routed(log=Path(sys.argv[1]))\n"
+        "asyncio.run(routed.call('ok'))\n"
+        "child = os.fork()\n"
+        "asyncio.run(routed.call('ok'))\n"
+        "os._exit(0) if child == 0 else os.waitpid(child, 0)\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True, cwd=root)
+    instances = Counter(entries["service.instance.id"] for entries in attempts(path))
+    assert sorted(instances.values()) == [1, 2]
 
 
 # Where vectors go

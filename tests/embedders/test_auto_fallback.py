@@ -222,9 +222,11 @@ async def test_a_sink_that_fails_costs_no_embedding() -> None:
         raise RuntimeError(message)
 
     primary = Leg("primary")
-    primary.word = "circuit_open"
     provider = AutoFallbackEmbeddingProvider(primary, Leg("fallback"), warn=fail)
-    assert await provider.embed("a text", purpose="query") is not None
+    for word in ("circuit_open", "ok"):
+        primary.word = word
+        assert await provider.embed("a text", purpose="query") is not None
+    assert provider.routing_state == "primary"
 
 
 async def test_a_sink_may_ask_for_the_state_that_it_is_told_of() -> None:
@@ -240,6 +242,14 @@ async def test_a_sink_may_ask_for_the_state_that_it_is_told_of() -> None:
     )
     await provider.embed("a text", purpose="query")
     assert seen == [RoutingSnapshot(LegName.FALLBACK, Phase.COOLDOWN, 1, 300_000)]
+
+
+async def test_a_sink_may_reset_what_it_is_told_of() -> None:
+    primary = Leg("primary")
+    primary.word = "circuit_open"
+    provider = AutoFallbackEmbeddingProvider(primary, Leg("fallback"), warn=lambda _: provider.reset())
+    await provider.embed("a text", purpose="query")
+    assert provider.routing_state == "primary"
 
 
 async def test_both_legs_are_disposed_of_when_one_of_them_refuses() -> None:
