@@ -231,7 +231,8 @@ def _leave(job: Job, program: Program) -> float:
     return program.terminal.until_ended()
 
 
-def _say(job: Job, found: Measured) -> bool:
+def say(job: Job, found: Measured) -> bool:
+    """Print what a job came to; say whether its bounds hold."""
     blocked, whole = statistics.median(found.blocked), statistics.median(found.whole)
     own, machine = statistics.median(found.own), statistics.median(found.machine)
     stopped, ended = statistics.median(found.stopped), max(found.ended)
@@ -304,7 +305,7 @@ def main() -> int:
             found = Measured()
             for _ in range(runs):
                 measure(job, asked.file(job.kind), home, found)
-            held.append(_say(job, found))
+            held.append(say(job, found))
         held.append(first_frames(asked.file("native"), home))
     return 0 if all(held) else 1
 
