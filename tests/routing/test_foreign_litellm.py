@@ -313,3 +313,10 @@ def test_memory_does_not_grow_with_the_log() -> None:
         return used
 
     assert peak(20) < peak(4) + 2_000_000
+
+
+def test_a_text_that_was_cut_within_an_emoji_costs_nothing() -> None:
+    log = lines(payload("a", 0, trace="t", messages=[{"role": "user", "content": "half \ud83d"}]))
+    assert b"\\ud83d" in log
+    (attempt,), _ = attempts_and_problems(litellm.read, log)
+    assert attempt.observed_dims == 2

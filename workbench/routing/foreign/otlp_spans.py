@@ -158,7 +158,7 @@ class FoundSpan(NamedTuple):
 
 def spans_of(data: bytes) -> list[FoundSpan] | None:
     """Give the embedding spans of one batch; None when it is no batch of OTLP at all."""
-    batch = decoded(data.rstrip(b","), _Batch)
+    batch = decoded(data, _Batch)
     if batch is None:
         return None
     if batch.resourceSpans is None:

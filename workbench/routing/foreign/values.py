@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
@@ -17,10 +18,13 @@ from workbench.routing.model import LogProblem
 LONGEST_VALUE_BYTES = 64 << 20
 """Longer than a line of our own log: a payload carries all vectors of its batch."""
 
+_LONGEST_LENIENT_BYTES = 16 << 20
+_BLOCK_BYTES = 1 << 20
 _LINES_LOOKED_AT = 50
 # Atomic groups and possessive repeats: a string is either whole or none, and no byte is looked at twice.
 _TOKEN = re.compile(rb'"(?>[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
 _OPENING = b"{["
+_QUOTE = ord('"')
 
 
 class FoundValue(NamedTuple):
@@ -36,7 +40,7 @@ def json_values(file: BinaryIO, *, longest_bytes: int = LONGEST_VALUE_BYTES) -> 
     Nothing is parsed here. A value that is cut off or longer than ``longest_bytes`` is a problem, and what follows it
     is read where that can be told from it, which is at the next line in JSON Lines.
     """
-    blocks = line_blocks(file, longest_bytes=longest_bytes)
+    blocks = line_blocks(file, block_bytes=_BLOCK_BYTES, longest_bytes=longest_bytes)
     first = next(blocks, None)
     if first is None:
         return
@@ -53,11 +57,23 @@ def in_utf8(head: bytes) -> bytes:
 
 
 def strict_json(data: bytes) -> bytes | None:
-    """Spell a value that only Python's own parser reads (NaN, infinities) as strict JSON; None when it is no JSON."""
-    try:
-        return orjson.dumps(json.loads(data))
-    except (ValueError, RecursionError, TypeError):
+    """Spell a value again that only a lenient parser reads; None when it is no JSON, or too long to be built whole.
+
+    NaN and infinities become null, halves of characters (a text cut within an emoji) and bytes that are no UTF-8 become
+    question marks.
+    """
+    if len(data) > _LONGEST_LENIENT_BYTES:
         return None
+    try:
+        value = json.loads(data.decode("utf-8", "replace"), parse_constant=lambda _: None, parse_float=_finite)
+        return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        return None
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
 
 
 def _is_json_lines(data: bytes) -> bool:
@@ -99,7 +115,7 @@ def _documents(blocks: Iterator[LineBlock], longest_bytes: int) -> Iterator[Foun
             yield _too_long(block.first)
             return
         yield from splitter.values(block.data, block.first)
-        if len(splitter.held) > longest_bytes:
+        if splitter.held > longest_bytes:
             yield _too_long(splitter.line)
             return
     if splitter.depth:
@@ -115,35 +131,47 @@ def _too_long(line: int) -> LogProblem:
 
 
 class _Splitter:
-    """Where the values of a text begin and end, over blocks of it; an outermost array is looked through."""
+    """Where the values of a text begin and end, over blocks of it; an outermost array is looked through.
+
+    Attributes:
+        line: where the value begins that is being read.
+        depth: how many brackets are open in it; 0 between values.
+    """
 
     def __init__(self) -> None:
-        self.held = b""
         self.line = 1
         self.depth = 0
+        self._text = bytearray()
         self._scanned = 0
 
+    @property
+    def held(self) -> int:
+        """How many bytes of an unfinished value are held."""
+        return len(self._text)
+
     def values(self, data: bytes, line: int) -> Iterator[FoundValue]:
-        """Take one more block in, and give the values that it completes."""
+        """Take one more block in, which begins on a line, and give the values that it completes."""
         if not self.depth:
-            self.held, self.line, self._scanned = b"", line, 0
-        text = self.held + data
+            self._text.clear()
+            self._scanned, self.line = 0, line
+        text = self._text
+        text += data
         begin, at, counted = 0, self._scanned, 0
         while (token := _TOKEN.search(text, at)) is not None:
             at = token.end()
             byte = text[token.start()]
             if byte in _OPENING:
-                if not self.depth and byte == _OPENING[1]:
-                    continue
                 if not self.depth:
+                    if byte == _OPENING[1]:
+                        continue
                     self.line += text.count(b"\n", counted, token.start())
                     begin = counted = token.start()
                 self.depth += 1
-            elif byte != 0x22 and self.depth:
+            elif byte != _QUOTE and self.depth:
                 self.depth -= 1
                 if not self.depth:
-                    yield FoundValue(self.line, text[begin:at])
+                    yield FoundValue(self.line, bytes(text[begin:at]))
         # A string may be cut by the end of the block; it is looked at again with what follows.
         quote = text.find(b'"', at)
         self._scanned = (len(text) if quote < 0 else quote) - begin
-        self.held = text[begin:]
+        del text[:begin]
