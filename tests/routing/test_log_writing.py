@@ -201,6 +201,12 @@ def test_a_pipe_at_that_path_holds_nobody_up(tmp_path: Path) -> None:
         RoutingLog(path)
 
 
+@pytest.mark.parametrize("name", [".", "a\0b", "x" * 300])
+def test_a_path_that_cannot_be_a_file_is_refused_in_one_sentence(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RoutingLogError, match="cannot append a routing log to"):
+        RoutingLog(os.path.join(tmp_path, name))
+
+
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf", b' {"record":"start"}\n'])
 def test_an_empty_file_and_another_log_are_appended_to(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "routing.jsonl"

@@ -158,7 +158,7 @@ class AttemptLog:
     def _write(self, record: Record, *, cancelled: bool = False) -> None:
         try:
             self._log.write(record, cancelled=cancelled)
-        except (OSError, RoutingLogError) as error:
+        except (OSError, ValueError, RoutingLogError) as error:
             self._instance = None
             if not self._complained:
                 self._complained = True

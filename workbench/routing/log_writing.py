@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import math
 import os
@@ -50,14 +51,20 @@ class RoutingLog:
         """Take the path of the log; nothing is written yet.
 
         Raises:
-            RoutingLogError: when there is something else at that path, which a line would damage.
+            RoutingLogError: when there is something else at that path, which a line would damage, or a file that may
+                not be written.
         """
         self.path = Path(path)
         self._lock = threading.Lock()
         self._fd: int | None = None
         self._pid = 0
-        if self.path.exists():
-            os.close(self._open())
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.stat(self.path)
+                os.close(self._open())
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise RoutingLogError(f"cannot append a routing log to '{path}': {reason}; name another file") from error
 
     def write(self, record: Record, *, cancelled: bool = False) -> None:
         """Append one record; ``cancelled`` marks an attempt that its caller gave up.
