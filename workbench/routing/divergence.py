@@ -206,7 +206,8 @@ def _route_text(calls: Calls, states: States, found: Divergences, call: int) -> 
                 causes.append(f"a threshold above {_number(min(streak, threshold))}")
             causes.append("a dialect that zeroes the streak when it opens" if streak > threshold else "a restart")
         case Against.SKIPPED:
-            fact = f"the primary was skipped, though no window is open and its streak is {streak:,} of {_number(threshold)}"
+            count = f"{streak:,} of {_number(threshold)}"
+            fact = f"the primary was skipped, though no window is open and its streak is {count}"
             causes = []
             if until > NEVER:
                 over = float(calls.started[call]) - until

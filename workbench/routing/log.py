@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, BinaryIO
 
@@ -12,7 +12,7 @@ import orjson
 
 from workbench.core.fingerprint import parse_fingerprint
 from workbench.core.routing import Leg, Outcome, RoutingDialect
-from workbench.routing.log_format import ABORTED, ABORTS, CANCELLED, Line, epoch_ms
+from workbench.routing.log_format import ABORTED, ABORTS, CANCELLED, AttemptLine, Line, epoch_ms
 from workbench.routing.log_lines import LineBlock, line_blocks
 from workbench.routing.model import (
     Attempt,
@@ -31,10 +31,10 @@ _MOST_PROBLEMS = 20
 _MOST_KINDS = 5
 
 _decoder = msgspec.json.Decoder(Line)
+_attempts = msgspec.json.Decoder(AttemptLine)
 _FIELDS = {field.encode_name: field for field in msgspec.structs.fields(Line)}
 
 
-@dataclass(frozen=True, slots=True)
 class Piece:
     """Lines that follow one another and decoded without a fault, not turned into records yet.
 
@@ -43,12 +43,29 @@ class Piece:
     Attributes:
         first: the number of the first line, from 1.
         lines: as they stand.
-        record: turns a line (by its number) into what it says; None when it says nothing that is kept.
     """
 
-    first: int
-    lines: list[Line]
-    record: Callable[[int, Line], Record | LogProblem | None]
+    def __init__(self, block: LineBlock, lines: list[AttemptLine], reading: _Reading) -> None:
+        self.first = block.first
+        self.lines = lines
+        self._data = block.data
+        self._raw: list[bytes] | None = None
+        self._reading = reading
+
+    def record(self, at: int) -> Record | LogProblem | None:
+        """Give what the line at an index says; None when it says nothing that is kept. To be asked once."""
+        return self._reading.record(self.first + at, self._line(at))
+
+    def attempt(self, at: int) -> Attempt | None:
+        """Give the line at an index as an attempt, None when it is no usable one; as often as wanted."""
+        line = self._line(at)
+        found = _Reading().record(self.first + at, line) if line.record == "attempt" else None
+        return found if isinstance(found, Attempt) else None
+
+    def _line(self, at: int) -> Line:
+        if self._raw is None:
+            self._raw = self._data.split(b"\n")
+        return _decoder.decode(self._raw[at])
 
 
 def read_log(file: BinaryIO) -> Iterator[Record | LogProblem]:
@@ -57,37 +74,26 @@ def read_log(file: BinaryIO) -> Iterator[Record | LogProblem]:
     Never raises for what the file holds: a line that says nothing usable is a ``LogProblem``, and after twenty of them
     the rest are counted in one at the end, as are records of unknown kinds and attempts that their caller cancelled.
     """
-    for each in read_pieces(file):
-        if not isinstance(each, Piece):
-            yield each
-            continue
-        for number, line in enumerate(each.lines, each.first):
-            found = each.record(number, line)
-            if found is not None:
-                yield found
+    reading = _Reading()
+    for block in line_blocks(file):
+        yield from reading.block(block)
+    yield from reading.summary()
 
 
 def read_pieces(file: BinaryIO) -> Iterator[Piece | Record | LogProblem]:
     """Give what ``read_log`` gives, with lines that are as they should be in pieces."""
     reading = _Reading()
     for block in line_blocks(file):
-        if block.too_long:
-            yield from reading.said(block.first, "is longer than a line of a log can be, and was passed over")
-            continue
-        lines = _decode_block(block)
-        if lines is None:
-            yield from reading.line_by_line(block)
+        try:
+            lines = [] if block.too_long else _attempts.decode_lines(block.data)
+        except (msgspec.DecodeError, RecursionError, ValueError):
+            lines = []
+        # An empty line would shift the numbers of those after it.
+        if lines and len(lines) == block.count:
+            yield Piece(block, lines, reading)
         else:
-            yield Piece(block.first, lines, reading.record)
+            yield from reading.block(block)
     yield from reading.summary()
-
-
-def read_attempt(line: Line) -> Attempt | None:
-    """Turn the line of an attempt into one without counting anything; None when it is no usable attempt."""
-    if line.record != "attempt":
-        return None
-    found = _Reading().record(0, line)
-    return found if isinstance(found, Attempt) else None
 
 
 def _decode_block(block: LineBlock) -> list[Line] | None:
@@ -117,6 +123,20 @@ class _Reading:
 
     def _problem(self, line: int, message: str) -> LogProblem | None:
         return next(self.said(line, message), None)
+
+    def block(self, block: LineBlock) -> Iterator[Record | LogProblem]:
+        """Read the lines of a block."""
+        if block.too_long:
+            yield from self.said(block.first, "is longer than a line of a log can be, and was passed over")
+            return
+        lines = _decode_block(block)
+        if lines is None:
+            yield from self.line_by_line(block)
+            return
+        for number, line in enumerate(lines, block.first):
+            found = self.record(number, line)
+            if found is not None:
+                yield found
 
     def line_by_line(self, block: LineBlock) -> Iterator[Record | LogProblem]:
         """Read the lines of a block in which one is not as it should be."""

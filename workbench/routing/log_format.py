@@ -6,7 +6,7 @@ One JSON object a line, one line an attempt, named as OpenTelemetry names them.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -94,6 +94,47 @@ class Line(msgspec.Struct, gc=False, rename=KEYS):
     origin: Leg | None = None
     target: Leg | None = None
     message: str | None = None
+
+
+class AttemptLine(msgspec.Struct, gc=False, rename=KEYS):
+    """What of a line a replay reads, as cheaply as it can be had: words are shared, keys are left as they stand.
+
+    A line of another kind than an attempt, or with a word that is not known, has to be read as a ``Line``.
+    """
+
+    record: Literal["attempt", "config", "namespace", "write", "transition", "reset", "start"] = "attempt"
+    timestamp: datetime | float | None = None
+    duration_ms: float | None = None
+    instance: str | None = None
+    call_id: str | None = None
+    leg: Leg | None = None
+    op: Operation = Operation.EMBED
+    outcome: Literal["success", "error", "not_permitted", "null", "cancelled"] | None = None
+    error_type: str | None = None
+    error_message: str | None = None
+    request_model: str | None = None
+    response_model: str | None = None
+    requested_dims: _Count | None = None
+    observed_dims: _Count | None = None
+    input_count: _Count | None = None
+    null_count: _Count | None = None
+    null_indexes: tuple[_Count, ...] | None = None
+    purpose: Purpose | None = None
+    namespace: str | None = None
+    raw_keys: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"[]"), name="keys")
+    status_code: int | None = None
+    server: str | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys, none where they are no list of texts."""
+        try:
+            return _keys.decode(self.raw_keys)
+        except (msgspec.DecodeError, ValueError):
+            return ()
+
+
+_keys = msgspec.json.Decoder(tuple[str, ...])
 
 
 def epoch_ms(timestamp: datetime | float | None) -> float | None:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from workbench.core.routing import Leg, Outcome
 from workbench.routing.keys import Kept, KeyBook
-from workbench.routing.log import Piece, read_attempt
-from workbench.routing.log_format import Line, epoch_ms
+from workbench.routing.log import Piece
+from workbench.routing.log_format import AttemptLine, epoch_ms
 from workbench.routing.model import (
     Attempt,
     LoggedConfig,
@@ -40,9 +40,11 @@ _PIECE = 16_384
 _MOST_MESSAGES = 100_000
 _LONGEST_MESSAGE = 300
 _MOST_SPELLINGS = 100_000
+_ZONE = attrgetter("tzinfo")
 _SPELLING = attrgetter(
     "record", "instance", "leg", "op", "outcome", "request_model", "response_model", "requested_dims",
-    "observed_dims", "purpose", "namespace", "error_type", "status_code", "server", "input_count", "null_count", "null_indexes",
+    "observed_dims", "purpose", "namespace", "error_type", "status_code", "server", "input_count",
+    "null_count", "null_indexes",
 )  # fmt: skip
 """What makes the shape of a line that was not turned into an attempt yet."""
 
@@ -173,12 +175,12 @@ class _Gathering:
         lines = piece.lines
         numbers = np.arange(piece.first, piece.first + len(lines))
         if len(self._spelled) > _MOST_SPELLINGS:
-            self.add(_records(piece, lines, numbers.tolist()))
+            self.add([each for each in map(piece.record, range(len(lines))) if each is not None])
             return
         spelled = self._spelled
         known = [spelled[key] for key in map(_SPELLING, lines)]
         if len(spelled) > len(self._of_spelling):
-            self._new_spellings(lines, known)
+            self._new_spellings(piece, known)
         shape, items, nulls = self._spellings()[:, known]
         started = _times(lines)
         usable = (shape >= 0) & ~np.isnan(started)
@@ -186,7 +188,7 @@ class _Gathering:
             # What is no attempt is kept by its place between them.
             place = self._count + np.cumsum(usable)
             for at in np.flatnonzero(~usable).tolist():
-                found = piece.record(int(numbers[at]), lines[at])
+                found = piece.record(at)
                 if found is not None:
                     self._between(found, int(place[at]))
             lines = [line for line, is_attempt in zip(lines, usable.tolist(), strict=True) if is_attempt]
@@ -197,10 +199,10 @@ class _Gathering:
         if lines:
             self._take(lines, shape, numbers, started, items, nulls)
 
-    def _new_spellings(self, lines: list[Line], known: list[int]) -> None:
-        for line, number in zip(lines, known, strict=True):
+    def _new_spellings(self, piece: Piece, known: list[int]) -> None:
+        for at, (line, number) in enumerate(zip(piece.lines, known, strict=True)):
             if number == len(self._of_spelling):
-                attempt = read_attempt(line)
+                attempt = piece.attempt(at)
                 shape = -1 if attempt is None else self._shape_of(_SHAPE(attempt), attempt)
                 nulls = line.null_count or len(line.null_indexes or ())
                 self._of_spelling.append((shape, -1 if line.input_count is None else line.input_count, nulls))
@@ -213,7 +215,7 @@ class _Gathering:
 
     def _take(
         self,
-        attempts: Sequence[Attempt | Line],
+        attempts: Sequence[Attempt | AttemptLine],
         shape: Ints,
         numbers: Ints,
         started: Floats,
@@ -332,24 +334,21 @@ class _Gathering:
         return instances.setdefault(name, len(instances))
 
 
-def _records(piece: Piece, lines: list[Line], numbers: list[int]) -> list[Record | LogProblem]:
-    """Turn lines into records, and what is wrong with others."""
-    found = (piece.record(number, line) for number, line in zip(numbers, lines, strict=True))
-    return [each for each in found if each is not None]
-
-
-def _times(lines: list[Line]) -> Floats:
+def _times(lines: list[AttemptLine]) -> Floats:
     """Give the beginnings in epoch milliseconds, NaN where a line has none."""
     stamps = [each.timestamp for each in lines]
     kinds = set(map(type, stamps))
     if kinds <= {float, int}:
         return np.array(stamps, np.float64)
-    try:
-        if kinds == {datetime} and None not in {stamp.tzinfo for stamp in stamps}:  # type: ignore[union-attr]
+    if kinds == {datetime} and None not in set(map(_ZONE, stamps)):
+        try:
+            seconds = np.array([stamp.timestamp() for stamp in stamps], np.float64)  # type: ignore[union-attr]
+        except (OverflowError, ValueError):
+            pass
+        else:
             # Whole microseconds survive the way over seconds.
-            return np.round(np.array([stamp.timestamp() for stamp in stamps]) * 1_000, 3)  # type: ignore[union-attr]
-    except (OverflowError, ValueError):
-        pass
+            milliseconds: Floats = np.round(seconds * 1_000, 3)
+            return milliseconds
     return np.array([np.nan if stamp is None else epoch_ms(stamp) for stamp in stamps], np.float64)
 
 
