@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from textual.widget import Widget
+
 from workbench.tui import messages
 from workbench.tui.clipboard import copy_text
 from workbench.tui.draw import number
@@ -17,7 +19,6 @@ from workbench.tui.widgets.typed import Question, TypedLine
 
 if TYPE_CHECKING:
     from textual.screen import Screen
-    from textual.widget import Widget
 
     from workbench.index.job import Job
     from workbench.index.model import Chunk, IndexSource, Namespace
@@ -112,8 +113,13 @@ class ScreenDesk:
     def line_closed(self) -> None:
         """Give the focus back to whatever had it."""
         self._screen.remove_class("-typing")
-        if self._asked_from is not None and self._asked_from.is_mounted:
-            self._asked_from.focus()
+        asked_from = self._asked_from
+        if asked_from is not None and asked_from.is_mounted:
+            seen = all(each.display for each in asked_from.ancestors_with_self if isinstance(each, Widget))
+            if seen:
+                asked_from.focus()
+            else:  # what was asked for led to another view
+                self._screen.query_one(DetailPane).take_focus()
 
     def choose_view(self, id: str) -> View | None:
         """Show another view of the namespace under the cursor, with the focus."""

@@ -22,6 +22,7 @@ from workbench.tui.views.step_layout import Shape, StepsBody
 from workbench.tui.views.step_payload import PAYLOAD, StepPayload
 from workbench.tui.widgets.lines import LineList, look_of
 from workbench.tui.widgets.rows import HeadRows, RowList
+from workbench.tui.widgets.typed import TypedLine
 
 if TYPE_CHECKING:
     from workbench.recordings.finding import Hit
@@ -312,8 +313,9 @@ class Steps(ChosenSteps):
         return False
 
     def take_focus(self) -> None:
-        """Give the focus to the steps."""
-        self.list.focus()
+        """Give the focus to the steps, unless a line is being typed for them."""
+        if not self.screen.query_one(TypedLine).asking:
+            self.list.focus()
 
     def action_fold(self) -> None:
         """Fold or unfold what is under the cursor."""
