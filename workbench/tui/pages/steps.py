@@ -143,6 +143,16 @@ def step_name(row: StepRow) -> str:
     return f"{said} (its parent is not recorded)" if step.orphan else said
 
 
+def failure_line(row: StepRow, width: int, signs: Signs) -> Line:
+    """Say in the words of the recording why a step failed; the whole of it stands in its payload."""
+    line = Line().add(f"{signs.bad} ", Tone.ERROR, bold=True)
+    return line.add(_failure(row), Tone.ERROR).cut(width, signs.more)
+
+
+def _failure(row: StepRow) -> str:
+    return " ".join(mask_text(row.step.error or "failed").split())
+
+
 def _sign_of(row: StepRow, recorded: Recorded, signs: Signs) -> tuple[str, Tone]:
     if row.failed:
         return signs.bad, Tone.ERROR
@@ -191,7 +201,7 @@ def _took(row: StepRow) -> Line:
 
 def _told(row: StepRow, recorded: Recorded) -> tuple[str, Tone]:
     if row.failed:
-        return " ".join(mask_text(row.step.error or "failed").split()), Tone.ERROR
+        return _failure(row), Tone.ERROR
     if row.step.status == "unfinished":
         return "unfinished", Tone.WARN
     if row.retrieval is not None:

@@ -38,5 +38,5 @@ OPEN_CHUNK = _of("open_step", "enter", "enter", "go to chunk", "open the chunk i
 COPY_ID = _of("copy_value", "y", "y", "copy id", "copy the id of the candidate")
 IN_EVIDENCE = (OPEN_CHUNK, *MARKS, FIND, *MATCHES, COPY_ID, WRITE, PART, SAID)
 IN_STEPS = (OPEN, *MARKS, WRITE, *MATCHES, FIND, FILTER, *FOLD, PART, ERRORS, SAID, *COPY)
-IN_PAYLOAD = (*COPY, *MATCHES, *MARKS, WRITE, FIND, *FOLD, SAID)
+IN_PAYLOAD = (*COPY, WRITE, *MATCHES, *MARKS, FIND, *FOLD, SAID)
 ALL = tuple(dict.fromkeys((*IN_STEPS, *IN_PAYLOAD)))

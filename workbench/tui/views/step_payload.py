@@ -9,7 +9,7 @@ from workbench.tui.draw import Line
 from workbench.tui.pages.parts import ROOMY, Frame
 from workbench.tui.pages.payload import payload_head, payload_line
 from workbench.tui.pages.recording import said_lines
-from workbench.tui.pages.steps import step_name
+from workbench.tui.pages.steps import failure_line, step_name
 from workbench.tui.payload import Beyond, Holds, Made, Node, PayloadRow, PayloadTree
 from workbench.tui.widgets.lines import look_of
 from workbench.tui.widgets.rows import HeadRows, RowList
@@ -143,6 +143,8 @@ class StepPayload:
             said = "the last one counts" if row is not None and row.node.repeated is not None else ""
             title = f"Payload of {step_name(here)}" if here is not None and width >= _NAMED else "Payload"
             rows = [payload_head(title, row.node.path if row is not None else "", frame, said)]
+            if here is not None and here.failed:
+                rows.append(failure_line(here, width, frame.signs))
         return [Line(), *rows] if self._view.app.size.height >= ROOMY else rows
 
     # --- folding -----------------------------------------------------------------------------------------------
