@@ -11,14 +11,20 @@ if TYPE_CHECKING:
     from workbench.core.routing import RoutingDialect
     from workbench.routing.ledger import LedgerRow
     from workbench.routing.model import LogProblem
-    from workbench.routing.replay import Replay, ReplayedCall
+    from workbench.routing.opening import ReplayedLog
+    from workbench.routing.replay import ReplayedCall
 
 JsonObject = dict[str, object]
 
 
-def replay_as_json(replay: Replay) -> JsonObject:
+def replay_as_json(replayed: ReplayedLog) -> JsonObject:
     """Write the whole document."""
+    replay = replayed.replay
+    fit = replay.fit
     return {
+        "path": replayed.path,
+        "format": replayed.format,
+        "why": replayed.why,
         "config": {
             "failure_streak_threshold": _number(replay.config.failure_streak_threshold),
             "cooldown_ms": _number(replay.config.cooldown_ms),
@@ -31,6 +37,14 @@ def replay_as_json(replay: Replay) -> JsonObject:
             {"n": each.n, "at_ms": _number(each.at_ms), "warn": each.warn, "cause": each.cause}
             for each in replay.transitions
         ],
+        "fit": None
+        if fit is None
+        else {
+            "failure_streak_threshold": _number(fit.threshold),
+            "cooldown_ms": _number(fit.cooldown_ms),
+            "dialect": dialect_names(fit.dialect),
+            "divergences": fit.divergences,
+        },
         "problems": [_problem(each) for each in replay.problems],
     }
 

@@ -14,7 +14,8 @@ from workbench.cli.output import Sign, stderr, stdout
 if TYPE_CHECKING:
     from workbench.core.routing import RoutingDialect
     from workbench.index.job import Job
-    from workbench.routing.replay import Replay
+    from workbench.routing.opening import ReplayedLog
+    from workbench.routing.stepping import Asked
 
 _DOCUMENTED = "documented"
 
@@ -85,25 +86,22 @@ def command(
 
     asked = Asked(threshold, cooldown_ms)
     try:
-        replay = interruptible(lambda job: _replay(log, asked, dialect, primary, job))
+        replayed = interruptible(lambda job: _replay(log, asked, dialect, primary, job))
     except UnreadableLog as error:
         stderr().verdict(Sign.ERROR, error.message, indent=0)
         return 2
     if as_json:
         from workbench.checkup.routing_json import replay_as_json
 
-        stdout().json_document(replay_as_json(replay))
-    return replay.exit_code
+        stdout().json_document(replay_as_json(replayed))
+    else:
+        from workbench.cli.replay_text import write_replay
+
+        write_replay(stdout(), replayed)
+    return replayed.replay.exit_code
 
 
-def _replay(log: str, asked: object, dialect: RoutingDialect | None, primary: str | None, job: Job) -> Replay:
-    from workbench.routing.opening import NotALog, UnreadableLog, open_routing_log
-    from workbench.routing.replay import replay_log
-    from workbench.routing.stepping import Asked
+def _replay(log: str, asked: Asked, dialect: RoutingDialect | None, primary: str | None, job: Job) -> ReplayedLog:
+    from workbench.routing.opening import replay_file
 
-    assert isinstance(asked, Asked)
-    with open_routing_log(log, primary=primary) as file:
-        replay = replay_log(file.pieces, asked, dialect)
-    if not replay.count:
-        raise UnreadableLog(NotALog.EMPTY, f"{log} holds no call: there is nothing to replay")
-    return replay
+    return replay_file(log, asked, dialect, primary=primary, checkpoint=job.checkpoint)

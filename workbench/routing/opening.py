@@ -18,7 +18,10 @@ import orjson
 from workbench.routing.model import LogProblem, Record
 
 if TYPE_CHECKING:
+    from workbench.core.routing import RoutingDialect
     from workbench.routing.log import Piece
+    from workbench.routing.replay import Replay
+    from workbench.routing.stepping import Asked
 
 HEAD_BYTES = 65_536
 """How much of a file tells its format."""
@@ -193,6 +196,52 @@ def open_routing_log(path: str | os.PathLike[str], *, primary: str | None = None
     except BaseException:
         file.close()
         raise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplayedLog:
+    """A log that was read and replayed: its path as given, its format, how that was recognised, and the replay."""
+
+    path: str
+    format: str
+    why: str
+    replay: Replay
+
+
+def replay_file(
+    path: str | os.PathLike[str],
+    asked: Asked | None = None,
+    dialect: RoutingDialect | None = None,
+    *,
+    primary: str | None = None,
+    checkpoint: Callable[[], object] | None = None,
+) -> ReplayedLog:
+    """Read and replay a log; ``primary`` as in ``open_routing_log``.
+
+    ``checkpoint`` is called now and then and may raise to give up.
+
+    Raises:
+        UnreadableLog: when it is none, or holds no call.
+    """
+    from workbench.routing.replay import replay_log
+
+    with open_routing_log(path, primary=primary) as file:
+        pieces = file.pieces if checkpoint is None else _watched(file.pieces, checkpoint)
+        replay = replay_log(pieces, asked, dialect)
+        if not replay.count:
+            raise UnreadableLog(
+                NotALog.EMPTY, f"{file.path} holds no call that can be read, so there is nothing to replay"
+            )
+        return ReplayedLog(file.path, file.format, file.why, replay)
+
+
+def _watched(
+    pieces: Iterator[Piece | Record | LogProblem], checkpoint: Callable[[], object]
+) -> Iterator[Piece | Record | LogProblem]:
+    for number, piece in enumerate(pieces):
+        if number % 64 == 0:
+            checkpoint()
+        yield piece
 
 
 def _open(name: str) -> BinaryIO:

@@ -10,6 +10,8 @@ For whoever draws it::
     replay.divergences                              # n of each call that the log and the machine disagree on
     replay.ledger.rows                              # one a namespace; ``replay.ledger.totals_at(37)`` up to a call
     replay.at(ms)                                   # n of the call that had begun last at a moment
+    replay.fit                                      # a threshold, cooldown and dialect that fit better, offered
+    what_if(replay, threshold=1)                    # of `routing/what_if.py`: another configuration, side by side
     replay.next_marked(37, replay.transition_calls) # n of the next (or previous, step=-1) of a sorted array of calls
 
 Nothing here is computed again when a call is asked for: all states stand in arrays, about 200 bytes a call.
@@ -27,6 +29,7 @@ from numpy.typing import NDArray
 from workbench.core.routing import LastErrorKind, Leg, Outcome, Phase, RoutingConfig, RoutingDialect
 from workbench.routing.calls import Calls, Flag, join_calls
 from workbench.routing.divergence import Divergences, diverge, divergence_text
+from workbench.routing.fitting import Fit, fit
 from workbench.routing.ledger import Ledger, make_ledger
 from workbench.routing.log import Piece
 from workbench.routing.model import Attempt, LoggedConfig, LogProblem, Operation, Record
@@ -237,6 +240,26 @@ class Replay:
     def first_divergence(self) -> ReplayedCall | None:
         """Give the first call that diverges."""
         return self.call(int(self.divergences[0])) if len(self.divergences) else None
+
+    @cached_property
+    def fit(self) -> Fit | None:
+        """Give a threshold, cooldown and dialect under which the log diverges less, None when nothing is better."""
+        return fit(self.calls, self.asked, self.dialect, len(self.divergences))
+
+    @property
+    def served_unnoticed(self) -> int:
+        """Count the calls that the fallback served while the mode was the primary's: no warning told of them."""
+        return int(((self.columns.served == 2) & ~self.columns.rescuing & (self.columns.warn == 0)).sum())
+
+    @cached_property
+    def same_model_asked(self) -> str | None:
+        """Name the model that both legs were asked for, when all of their attempts ask for one and the same."""
+        asked = {
+            leg: {each.request_model for each in self.calls.rows.shapes if each.leg is leg and each.request_model}
+            for leg in Leg
+        }
+        both = asked[Leg.PRIMARY] | asked[Leg.FALLBACK]
+        return next(iter(both)) if len(both) == 1 and all(asked.values()) else None
 
     @property
     def exit_code(self) -> int:

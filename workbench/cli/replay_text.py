@@ -1,0 +1,141 @@
+"""A replayed routing log as text for people: what went wrong first, then its transitions, its ledger and its keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.checkup.findings import Severity
+from workbench.checkup.routing_json import dialect_names
+from workbench.checkup.routing_wording import config_text, contamination_fix, fit_text, moment, verdicts
+from workbench.checkup.wording import counted
+from workbench.cli.output import Sign, Style
+from workbench.routing.calls import Flag
+
+if TYPE_CHECKING:
+    from workbench.cli.output import Output
+    from workbench.routing.ledger import LedgerRow
+    from workbench.routing.opening import ReplayedLog
+    from workbench.routing.replay import Replay
+
+MOST_TRANSITIONS = 100
+MOST_KEYS = 20
+_MOST_PROBLEMS = 20
+_NAME = 30
+
+_SIGNS = {None: Sign.OK, Severity.ERROR: Sign.ERROR, Severity.WARNING: Sign.WARNING, Severity.INFO: Sign.UNKNOWN}
+
+
+def write_replay(out: Output, replayed: ReplayedLog) -> None:
+    """Write everything, and one line of totals at the end."""
+    replay = replayed.replay
+    out.row(replayed.path, replayed.format)
+    out.paragraph(_scope(replay), indent=2, style=Style.FAINT)
+    for severity, sentence in verdicts(replay):
+        out.verdict(_SIGNS[severity], sentence)
+    fitted = fit_text(replay)
+    if fitted is not None:
+        out.verdict(Sign.NOTE, fitted)
+    for sentence in _odd(replay):
+        out.verdict(Sign.NOTE, sentence)
+    for problem in replay.problems[:_MOST_PROBLEMS]:
+        out.verdict(Sign.WARNING, problem.message)
+    if len(replay.problems) > _MOST_PROBLEMS:
+        out.verdict(Sign.WARNING, f"and {len(replay.problems) - _MOST_PROBLEMS:,} more problems; --json has them all")
+    _transitions(out, replay)
+    for row in replay.ledger.rows:
+        _namespace(out, row)
+    out.line()
+    out.line(_totals(replay), Style.BOLD)
+
+
+def _scope(replay: Replay) -> str:
+    begun, ended = replay.call(1).at_ms, float(replay.columns.ended_ms.max())
+    span = f"{moment(begun, date=True)} to {moment(ended)} UTC"
+    parts = [counted(replay.count, "call"), span, config_text(replay)]
+    processes = len(replay.calls.rows.instances)
+    if processes > 1:
+        parts.append(f"{processes:,} processes")
+    names = dialect_names(replay.dialect)
+    if names:
+        parts.append(f"dialect {', '.join(names)}")
+    return ", ".join(parts)
+
+
+def _odd(replay: Replay) -> list[str]:
+    flags = replay.columns.flags
+    counts = {flag: int(((flags & flag.value) != 0).sum()) for flag in Flag}
+    said = [
+        f"{counted(counts[flag], 'call')} {what}"
+        for flag, what in (
+            (Flag.BY_ADJACENCY, "paired by adjacency: the lines name no call, so it is a guess"),
+            (Flag.CLOCK_BACK, "ended before the line above: the clock went back, and a window lasts the longer for it"),
+            (Flag.ABORT_COUNTED, "given up by the caller and counted as a failure of the primary"),
+            (Flag.UNFINISHED, "without an end: the log stops before the fallback was asked"),
+        )
+        if counts[flag]
+    ]
+    quiet = replay.served_unnoticed
+    if quiet:
+        said.append(
+            f"{counted(quiet, 'call')} served by the fallback while no warning was in force: failures below the "
+            "threshold are told to nobody"
+        )
+    if replay.same_model_asked is not None:
+        asked = replay.same_model_asked
+        said.append(f"both legs were asked for the model '{asked}', which a fallback of another provider rarely has")
+    return said
+
+
+def _transitions(out: Output, replay: Replay) -> None:
+    if not replay.transitions:
+        return
+    out.line()
+    out.row("Warnings", counted(len(replay.transitions), "warning"))
+    for each in replay.transitions[:MOST_TRANSITIONS]:
+        out.verdict(Sign.WARNING if each.warn.startswith("primary") else Sign.OK,
+                    f"{moment(each.at_ms)}  call {each.n:,}  {each.warn}: {each.cause}")  # fmt: skip
+    if len(replay.transitions) > MOST_TRANSITIONS:
+        out.line(f"     and {len(replay.transitions) - MOST_TRANSITIONS:,} more; --json has them all", Style.FAINT)
+
+
+def _namespace(out: Output, row: LedgerRow) -> None:
+    out.line()
+    out.row(f"Namespace {row.namespace}", row.fingerprint or "embedder not known")
+    if row.assumed:
+        out.paragraph("its embedder is assumed: the log does not state it, the primary makes this", indent=2,
+                      style=Style.FAINT)  # fmt: skip
+    if row.restated:
+        out.verdict(Sign.WARNING, "the log states another embedder for it further on; the last stands above")
+    for number, what in (
+        (row.native, "native vectors"),
+        (row.foreign_same_dims, "foreign vectors of the same length, silent"),
+        (row.foreign_dims_mismatch, "foreign vectors of another length"),
+        (row.missing, "documents missing"),
+        (row.cross_space_queries, "queries asked across spaces"),
+    ):
+        out.line(f"  {number:>12,}  {what}", Style.PLAIN if number else Style.FAINT)
+    for each in row.foreign:
+        told = [counted(each.vectors, "vector")] if each.vectors else []
+        told += [counted(each.queries, "query", "queries")] if each.queries else []
+        out.line(f"                by {each.fingerprint}: {', '.join(told)}", Style.FAINT)
+    if row.contaminated:
+        out.paragraph(contamination_fix(row), indent=2, style=Style.FAINT)
+    if row.keys:
+        out.line(f"  Keys to embed again ({len(row.keys):,})")
+        for key in row.keys[:MOST_KEYS]:
+            out.line(f"     {key}")
+        if len(row.keys) > MOST_KEYS:
+            out.line(f"     and {len(row.keys) - MOST_KEYS:,} more; --keys writes them all", Style.FAINT)
+
+
+def _totals(replay: Replay) -> str:
+    columns = replay.columns
+    by_fallback = int((columns.served == 2).sum())
+    parts = [
+        counted(replay.count, "call"),
+        f"{by_fallback:,} served by the fallback",
+        counted(len(replay.transitions), "warning"),
+        counted(len(replay.divergences), "divergence"),
+        f"{counted(sum(row.foreign_vectors for row in replay.ledger.rows), 'foreign vector')}",
+    ]
+    return ", ".join(parts)
