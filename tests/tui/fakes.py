@@ -36,6 +36,7 @@ from workbench.index.model import (
 )
 from workbench.index.query import ListingQuery, SortBy
 from workbench.recordings.browsing import InMemory
+from workbench.recordings.heaviest import Heaviest
 from workbench.recordings.model import RecordingError, Span, Unreadable
 from workbench.tui.file_change import FileStamp
 from workbench.tui.reading import FirstLook
@@ -146,6 +147,9 @@ class FakeNamespace:
 
     def lengths(self, token_limit: int | None = None, job: Job | None = None) -> FakeLengths | None:
         return None if self.no_text is not None else FakeLengths(self.lengths_)
+
+    def long_texts(self, more_bytes: int, job: Job | None = None) -> Iterator[Sequence[str]]:
+        return iter(())
 
     def duplicates(self, job: Job | None = None) -> DuplicateIds:
         return self.duplicated
@@ -335,10 +339,15 @@ class FakeRecording:
     changed: bool = False
     first: FakeRecording | None = None
     size: int = 2_760_000
+    heavy: Heaviest = field(default_factory=Heaviest)
 
     @property
     def document(self) -> FakeText:
         return FakeText(self)
+
+    def heaviest(self, watch: Job) -> Heaviest:
+        watch.progress(1, 2)
+        return self.heavy
 
     def close(self) -> None:
         self.closed.set()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from workbench.recordings.document import PREVIEW_BYTES, FileDocument, refuse
+from workbench.recordings.document import FileDocument, refuse
 from workbench.recordings.model import (
     IndexReport,
     Note,
@@ -22,6 +23,10 @@ from workbench.recordings.model import (
 from workbench.recordings.spans import Form
 from workbench.recordings.watch import Watch
 
+if TYPE_CHECKING:
+    from workbench.recordings.heaviest import Heaviest
+
+_FIRST_LOOK = 256 << 10
 _LONGEST_LOOK = 4 << 20
 
 
@@ -69,6 +74,12 @@ class Recording:
 
         data = self.document.read(span)
         return parse_beginning(data, 0, len(data))[0]
+
+    def heaviest(self, watch: Watch | None = None) -> Heaviest:
+        """Find which places hold the most vector bytes. Reads all of it. Raises RecordingError, Cancelled."""
+        from workbench.recordings.heaviest import heaviest_of
+
+        return heaviest_of(self.document, watch)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -128,7 +139,7 @@ def first_look(
     It is ``limited`` when that was not all: what it says is said of the beginning, and ``report_on`` counts only the
     vectors of that. Raises RecordingError, and Cancelled of the watch.
     """
-    limit = PREVIEW_BYTES
+    limit = _FIRST_LOOK
     while True:
         recording = open_recording(path, format=format, limit=limit, watch=watch)
         if len(recording.steps) >= steps or not recording.limited or limit >= _LONGEST_LOOK:

@@ -85,6 +85,7 @@ ACTIONS: tuple[Action, ...] = (
     _action(
         "view_retrievals", "2", "2", "retrievals", "what a recording found, and why", Place.RECORDING, in_footer=False
     ),
+    _action("view_sizes", "3", "3", "sizes", "where the bytes of a recording are", Place.RECORDING, in_footer=False),
     _action("copy_message", "y", "y", "copy", "copy the sentence that says what is wrong", Place.OPEN, in_footer=False),
     _action("palette", "ctrl+p", "^p", "palette", "find every action and every source by name", Place.ANYWHERE),
     _action("help", "question_mark", "?", "help", "every key and what it does", Place.ANYWHERE),

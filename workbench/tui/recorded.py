@@ -16,7 +16,9 @@ from workbench.tui.state import State
 if TYPE_CHECKING:
     from workbench.checkup.recording_report import RecordingReport
     from workbench.crosscheck.joining import JoinedRetrieval
+    from workbench.index.job import Job
     from workbench.recordings.browsing import Text
+    from workbench.recordings.heaviest import Heaviest
     from workbench.recordings.model import Step
     from workbench.tui.step_tree import StepTree
 
@@ -27,6 +29,10 @@ class OpenRecording(Protocol):
     @property
     def document(self) -> Text:
         """Its text, by range. Reading raises RecordingError when the file changed."""
+        ...
+
+    def heaviest(self, watch: Job) -> Heaviest:
+        """Find which places hold the most vector bytes. Raises RecordingError, Cancelled."""
         ...
 
     def close(self) -> None:

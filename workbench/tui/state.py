@@ -86,6 +86,14 @@ class SoFar:
     total: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class SlimChoice:
+    """How the slim copy of a recording is to be: with what only the wide rules take, with its secrets masked."""
+
+    wide: bool = False
+    redact: bool = False
+
+
 @dataclass(slots=True)
 class Source:
     """One path, opened or not: an index with its namespaces, or what is ``recorded`` in a recording.
@@ -108,6 +116,7 @@ class Source:
     so_far: SoFar | None = None
     news: str = ""
     followed: bool = False
+    slim: SlimChoice = SlimChoice()
     trouble: Trouble | None = None
     expanded: bool = True
     awaited: bool = False

@@ -31,7 +31,10 @@ def recording_facts(recorded: Recorded, signs: Signs, width: int) -> Line:
     for count, noun in ((len(recorded.retrievals), "retrieval"), (len(report.errors), "error")):
         line.add(f" {signs.dot} ", Tone.FAINT)
         _amount(line, counted(count, noun))
-    return line.right(_sizes(report.vectors, signs), width)
+    sizes = _sizes(report.vectors, signs)
+    if report.vectors.bytes_after is not None and report.vectors.count and line.cells + sizes.cells + 12 <= width:
+        sizes.add("   w", Tone.ACCENT, bold=True).add(" write", Tone.MUTED)
+    return line.right(sizes, width)
 
 
 def so_far_facts(recorded: Recorded, so_far: SoFar, signs: Signs, width: int, *, reading: bool) -> Line:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from workbench.tui.threads import T
     from workbench.tui.views import Subject, View
 
-_OF_RECORDINGS = {"overview": "steps", "chunks": "retrievals"}
+_OF_RECORDINGS = {"overview": "steps", "chunks": "retrievals", "ceiling": "sizes"}
 """Which view of a recording has the digit of a view of a namespace."""
 
 SAID_SECONDS = 4.0

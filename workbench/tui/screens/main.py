@@ -155,6 +155,10 @@ class MainScreen(ShownScreen):
         """Look at what a recording found."""
         self.desk.choose_view("retrievals")
 
+    def action_view_sizes(self) -> None:
+        """Look at where the bytes of a recording are."""
+        self.desk.choose_view("sizes")
+
     def action_find(self) -> None:
         """Search in the view that has the focus, else find sources by name."""
         if self._in_detail and self._pane.view.find():

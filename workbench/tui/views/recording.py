@@ -12,8 +12,10 @@ from workbench.tui.views import View
 from workbench.tui.widgets.typed import Question
 
 if TYPE_CHECKING:
+    from workbench.checkup.recording_report import VectorTotals
     from workbench.recordings.summarize import Summary
     from workbench.tui.recorded import OpenRecording, Recorded
+    from workbench.tui.state import SlimChoice
     from workbench.tui.views.steps import Steps
 
 _COPY = "copy"
@@ -111,8 +113,9 @@ class RecordingView(View):
         if recorded.report.vectors.bytes_after is None:
             self.desk.say("no slim copy can be written of this format, or of a damaged file")
             return
+        vectors, choice = recorded.report.vectors, subject.source.slim
         self.desk.type_line(
-            Question("slim copy to", "enter writes it", slim_name(subject.source.path), done=self._write)
+            Question("slim copy to", what_is_written(vectors, choice), slim_name(subject.source.path), done=self._write)
         )
 
     def _write(self, typed: str) -> None:
@@ -120,10 +123,10 @@ class RecordingView(View):
         subject = self.subject
         if not out or subject is None:
             return
-        path = subject.source.path
+        path, choice = subject.source.path, subject.source.slim
 
         def work(_recording: OpenRecording, job: Job) -> Summary | str:
-            return write_slim(path, out, job)
+            return write_slim(path, out, job, choice)
 
         self.ask_recording(_COPY, work, lambda answer: self._written(answer, out), what="writing the slim copy")
 
@@ -135,7 +138,18 @@ class RecordingView(View):
 
         likely = f", {counted(answer.unsummarised_likely, 'likely vector')} kept" if answer.unsummarised_likely else ""
         wrote = f"wrote {PurePath(out).name}: {size_text(answer.bytes_after)}"
-        self.desk.say(f"{wrote}, {counted(answer.vectors, 'vector')} as shape{likely}")
+        masked = f", {counted(answer.masked, 'secret')} masked" if answer.masked else ""
+        self.desk.say(f"{wrote}, {counted(answer.vectors, 'vector')} as shape{likely}{masked}")
+
+
+def what_is_written(vectors: VectorTotals, choice: SlimChoice) -> str:
+    """Say in a few words what the copy will be."""
+    from workbench.checkup.wording import size_text
+
+    assert vectors.bytes_after is not None
+    size = size_text(vectors.bytes_after)
+    less = "less than " if choice.wide and vectors.likely else ""
+    return f"enter: {less}{size}, secrets {'masked' if choice.redact else 'kept'}"
 
 
 def slim_name(path: str) -> str:
@@ -146,11 +160,12 @@ def slim_name(path: str) -> str:
     return str(given.with_name(f"{given.stem}.slim{given.suffix}"))
 
 
-def write_slim(path: str, out: str, job: Job) -> Summary | str:
+def write_slim(path: str, out: str, job: Job, choice: SlimChoice) -> Summary | str:
     """Write the copy as ``workbench summarize`` does; what stands there already is never written over.
 
     Gives a sentence where that cannot be done. Raises RecordingError, Cancelled.
     """
+    from workbench.recordings.slim import Options
     from workbench.recordings.summarize import CannotWrite, SameFile, summarize_file
 
     if os.path.lexists(out):
@@ -159,7 +174,7 @@ def write_slim(path: str, out: str, job: Job) -> Summary | str:
         return f"{PurePath(out).name} {why}: give another name"
 
     try:
-        return summarize_file(path, out, on_progress=job.progress)
+        return summarize_file(path, out, Options(choice.wide, choice.redact), on_progress=job.progress)
     except SameFile:
         return f"{PurePath(out).name} is the recording itself: give another name"
     except CannotWrite as error:

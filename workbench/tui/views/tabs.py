@@ -73,6 +73,12 @@ def _retrievals(desk: Desk) -> View:
     return Retrievals(desk)
 
 
+def _sizes(desk: Desk) -> View:
+    from workbench.tui.views.sizes import Sizes
+
+    return Sizes(desk)
+
+
 def _failed(recorded: Recorded, signs: Signs) -> tuple[str, Tone]:
     errors = len(recorded.report.errors)
     return (f"{signs.bad} {number(errors)}" if errors else "", Tone.ERROR)
@@ -92,6 +98,7 @@ def tabs_of(subject: Subject) -> tuple[Tab, ...]:
 RECORDING_TABS = (
     Tab("steps", "Steps", _steps, recorded_tag=_failed),
     Tab("retrievals", "Retrievals", _retrievals, recorded_tag=_wrong_or_clipped),
+    Tab("sizes", "Sizes", _sizes),
 )
 
 TABS = (
