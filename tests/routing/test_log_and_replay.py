@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import tempfile
 from dataclasses import dataclass
 from itertools import count
@@ -20,7 +21,8 @@ from tests.embedders.routed import Routed, Step, kind_of, play
 from workbench.core.routing import RoutingSnapshot
 from workbench.embedders.auto_fallback import AutoFallbackEmbeddingProvider
 from workbench.embedders.destination import vectors_for
-from workbench.routing.log import read_log
+from workbench.routing.ledger import LedgerRow
+from workbench.routing.log import read_log, read_pieces
 from workbench.routing.log_writing import RoutingLog
 from workbench.routing.replay import Replay, ReplayedCall, replay_log
 
@@ -119,6 +121,69 @@ async def _drive(
         warns = tuple(text.split()[2].rstrip(":") for text in routed.warnings[told:])
         had.append((routed.provider.snapshot(), warns, kind_of(routed.provider.last_error)))
     return had
+
+
+# Damaged
+
+GOOD = [
+    '{"timestamp":5,"leg":"primary","outcome":"success","call.id":"a","namespace":"n","purpose":"document","keys":["k"]}',
+    '{"timestamp":6,"leg":"primary","outcome":"error","error.type":"timeout","call.id":"b","namespace":"n"}',
+    '{"timestamp":7,"leg":"fallback","outcome":"success","call.id":"b","namespace":"n","purpose":"document"}',
+    '{"timestamp":8,"leg":"primary","outcome":"null","null.count":1,"purpose":"document","namespace":"n"}',
+    '{"timestamp":9,"leg":"primary","outcome":"not_permitted"}',
+    '{"record":"config","cooldown_ms":5}',
+    '{"record":"namespace","id":"n","model":"m","dimensions":3}',
+    '{"record":"transition","from":"primary","to":"fallback"}',
+    '{"record":"write","call.id":"a","namespace":"n","keys":["k"]}',
+    '{"record":"reset"}',
+    '{"record":"start"}',
+    '{"record":"weather"}',
+]
+BAD = [
+    '{"leg":"primary","outcome":"success"}',
+    '{"timestamp":5,"leg":"primary","outcome":"success","keys":[1]}',
+    '{"timestamp":5,"leg":"primary","outcome":"success","keys":null}',
+    '{"timestamp":1e308,"duration_ms":1e308,"leg":"primary","outcome":"error"}',
+    '{"timestamp":5,"leg":"primary","outcome":"success"}{"timestamp":5,"leg":"primary","outcome":"success"}',
+    '{"record":"transition","from":"primary","to":"nowhere"}',
+    '{"record":"config","cooldown_ms":"soon"}',
+    '{"timestamp":5,\n"leg":"primary","outcome":"success"}',
+    "",
+    '{"timest',
+]
+damage = st.lists(
+    st.tuples(
+        st.sampled_from([*GOOD, *BAD]), st.none() | st.tuples(st.integers(0, 60), st.sampled_from('\n{}[]",:0a\\ '))
+    ),
+    max_size=9,
+)
+
+
+def damaged(lines: list[tuple[str, tuple[int, str] | None]]) -> bytes:
+    """Write lines, some with one character changed."""
+    spelled = []
+    for line, change in lines:
+        if change is not None and change[0] < len(line):
+            line = line[: change[0]] + change[1] + line[change[0] + 1 :]
+        spelled.append(line)
+    return "\n".join(spelled).encode()
+
+
+def telling(replay: Replay) -> list[LedgerRow]:
+    """Give the namespaces of which the log says anything; one that only a bad line names may stand there empty."""
+    return [row for row in replay.ledger.rows if row.native or row.missing or row.contaminated]
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+@settings(deadline=None, max_examples=300)
+@given(damage)
+def test_a_damaged_log_is_replayed_as_far_as_it_goes_and_the_same_in_pieces(
+    lines: list[tuple[str, tuple[int, str] | None]],
+) -> None:
+    data = damaged(lines)
+    one_by_one, in_pieces = replay_log(read_log(io.BytesIO(data))), replay_log(read_pieces(io.BytesIO(data)))
+    assert calls_of(one_by_one) == calls_of(in_pieces)
+    assert telling(one_by_one) == telling(in_pieces)
 
 
 # Side by side

@@ -123,7 +123,7 @@ def join_calls(rows: Rows) -> Calls:
     calls = of_row[attempts]
     by_call = attempts[np.argsort(calls, kind="stable")] if _unsorted(calls) else attempts
     edges = np.flatnonzero(np.diff(of_row[by_call], prepend=-1))
-    ends = np.append(edges[1:], len(by_call)) - 1
+    ends = np.append(edges[1:], len(by_call))[: len(edges)] - 1
     first, last = by_call[edges], by_call[ends]
     kind = rows.kind[by_call]
     health = rows.kind[first] >= PRIMARY_HEALTH

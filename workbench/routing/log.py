@@ -54,18 +54,32 @@ class Piece:
 
     def record(self, at: int) -> Record | LogProblem | None:
         """Give what the line at an index says; None when it says nothing that is kept. To be asked once."""
-        return self._reading.record(self.first + at, self._line(at))
+        line = self._line(at)
+        return (
+            self._reading.problem(self.first + at, _NO_OBJECT)
+            if line is None
+            else self._reading.record(self.first + at, line)
+        )
 
     def attempt(self, at: int) -> Attempt | None:
         """Give the line at an index as an attempt, None when it is no usable one; as often as wanted."""
         line = self._line(at)
-        found = _Reading().record(self.first + at, line) if line.record == "attempt" else None
+        if line is None or line.record != "attempt":
+            return None
+        if line.timestamp is None:
+            # Whether it says when is another question, with another answer for each line of this spelling.
+            line.timestamp = 0.0
+        found = _Reading().record(self.first + at, line)
         return found if isinstance(found, Attempt) else None
 
-    def _line(self, at: int) -> Line:
+    def _line(self, at: int) -> Line | None:
         if self._raw is None:
             self._raw = self._data.split(b"\n")
-        return _decoder.decode(self._raw[at])
+        try:
+            return _decoder.decode(self._raw[at])
+        except (msgspec.DecodeError, RecursionError, ValueError):
+            # What the columns leave alone (keys, ends of a transition) may not be of its type.
+            return _loosely(self._raw[at])[0]
 
 
 def read_log(file: BinaryIO) -> Iterator[Record | LogProblem]:
@@ -85,10 +99,9 @@ def read_pieces(file: BinaryIO) -> Iterator[Piece | Record | LogProblem]:
     reading = _Reading()
     for block in line_blocks(file):
         try:
-            lines = [] if block.too_long else _attempts.decode_lines(block.data)
+            lines = _attempts.decode_lines(block.data) if _each_begins(block) else []
         except (msgspec.DecodeError, RecursionError, ValueError):
             lines = []
-        # An empty line would shift the numbers of those after it.
         if lines and len(lines) == block.count:
             yield Piece(block, lines, reading)
         else:
@@ -96,14 +109,19 @@ def read_pieces(file: BinaryIO) -> Iterator[Piece | Record | LogProblem]:
     yield from reading.summary()
 
 
+def _each_begins(block: LineBlock) -> bool:
+    """Say whether every line begins as an object: an empty one would shift the numbers of those after it."""
+    data = block.data
+    return data.startswith(b"{") and data.count(b"\n{") + 1 == block.count
+
+
 def _decode_block(block: LineBlock) -> list[Line] | None:
     """Decode all lines at once; None when one of them needs a closer look."""
     try:
-        lines = _decoder.decode_lines(block.data)
+        lines = _decoder.decode_lines(block.data) if _each_begins(block) else []
     except (msgspec.DecodeError, RecursionError, ValueError):
         return None
-    # An empty line would shift the numbers of those after it.
-    return lines if len(lines) == block.count else None
+    return lines if lines and len(lines) == block.count else None
 
 
 class _Reading:
@@ -121,7 +139,8 @@ class _Reading:
         if self.problems <= _MOST_PROBLEMS:
             yield LogProblem(line, f"line {line:,} {message}")
 
-    def _problem(self, line: int, message: str) -> LogProblem | None:
+    def problem(self, line: int, message: str) -> LogProblem | None:
+        """Give one problem with a line, None when there have been too many."""
         return next(self.said(line, message), None)
 
     def block(self, block: LineBlock) -> Iterator[Record | LogProblem]:
@@ -159,7 +178,7 @@ class _Reading:
                 line = loose
             except (msgspec.DecodeError, RecursionError, ValueError):
                 last = unfinished and number == block.first + len(raw_lines) - 1
-                yield from self.said(number, _HALF_WRITTEN if last else "is no JSON object, and was passed over")
+                yield from self.said(number, _HALF_WRITTEN if last else _NO_OBJECT)
                 continue
             found = self.record(number, line)
             if found is not None:
@@ -169,7 +188,7 @@ class _Reading:
         """Turn a line of any kind into what it says; None when it says nothing that is kept."""
         if line.record == "attempt":
             if line.leg is None:
-                return self._problem(number, "does not say which leg was asked (primary or fallback)")
+                return self.problem(number, "does not say which leg was asked (primary or fallback)")
             return self.attempt(number, line)
         make = _OTHER_RECORDS.get(line.record)
         if make is None:
@@ -180,13 +199,13 @@ class _Reading:
         try:
             return make(number, line)
         except _Unusable as unusable:
-            return self._problem(number, str(unusable))
+            return self.problem(number, str(unusable))
 
     def attempt(self, number: int, line: Line) -> Attempt | LogProblem | None:
         """Turn the line of an attempt into one."""
         started_ms = epoch_ms(line.timestamp)
         if started_ms is None:
-            return self._problem(number, "does not say when the attempt began (timestamp)")
+            return self.problem(number, "does not say when the attempt began (timestamp)")
         keys, null_count, error_type = line.keys, line.null_count, line.error_type
         input_count = line.input_count if line.input_count is not None else (len(keys) or 1)
         if null_count is None:
@@ -202,7 +221,7 @@ class _Reading:
             known = _OUTCOMES.get(line.outcome or "")
             if known is None:
                 said = "no outcome" if line.outcome is None else f"an outcome that is not known: {line.outcome[:40]}"
-                return self._problem(number, f"gives {said}")
+                return self.problem(number, f"gives {said}")
             outcome = Outcome.ABORT if known is Outcome.ERROR and error_type in ABORTS else known
             if outcome is Outcome.NULL and not null_count:
                 null_count = input_count
@@ -244,6 +263,7 @@ class _Reading:
             yield LogProblem(None, f"{self.cancelled:,} attempts were cancelled by their caller and count for nothing")
 
 
+_NO_OBJECT = "is no JSON object, and was passed over"
 _HALF_WRITTEN = "is the last one and half written, as a process that was killed leaves it; it was passed over"
 _OUTCOMES = {
     "error": Outcome.ERROR,
@@ -348,9 +368,9 @@ def _loosely(raw: bytes) -> tuple[Line | None, list[str]]:
     try:
         entries = orjson.loads(raw)
     except ValueError:
-        return None, ["is no JSON object, and was passed over"]
+        return None, [_NO_OBJECT]
     if not isinstance(entries, dict):
-        return None, ["is no JSON object, and was passed over"]
+        return None, [_NO_OBJECT]
     line, wrong = Line(), []
     for key, value in entries.items():
         field = _FIELDS.get(key)
