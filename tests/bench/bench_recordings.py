@@ -1,157 +1,203 @@
-"""Recordings as ratios, each against a peer of the same run: first steps, offsets, and the slim copy.
+"""Recordings as ratios in one run: first steps, offsets, the slim copy against its peers, memory, the event loop.
 
-    python tests/bench/bench_recordings.py [MB ...]         # sizes of generated files, 3 and 300 without any
+    python -m tests.bench.bench_recordings FOLDER [--small 3] [--big 1000] [--peer 500] [--runs 3]
 
-Needs node for the second peer of the slim copy. Times are CPU, children included; the least of three runs.
+Sizes are in MB. Files are generated into FOLDER, which needs room for three times the biggest, and removed one after
+the other. Times are CPU, children included, runs interleaved, medians. The peers get a smaller file, since node
+cannot hold a text of more than 536,870,888 characters; without node that ratio is left out.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import random
-import resource
+import argparse
 import shutil
-import subprocess
+import statistics
 import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-DIMS = 1_024
-WORDS = ("recall", "passage", "rank", "evidence", "score", "document", "chunk", "memory", "stage", "output", "answer")
-NODE = """
-const { readFileSync } = require('fs');
-const isVector = (v) => Array.isArray(v) && v.length > 0 && v.every((x) => typeof x === 'number');
-let count = 0;
-const shape = (v) => { let s = 0; for (const x of v) s += x * x; count++;
-  return { dims: v.length, norm: Math.round(Math.sqrt(s) * 1e4) / 1e4 }; };
-const walk = (v) => {
-  if (v === null || typeof v !== 'object') return v;
-  if (Array.isArray(v)) return v.map(walk);
-  const out = {};
-  for (const k of Object.keys(v)) {
-    const x = v[k];
-    out[k] = k === 'embedding' && isVector(x) ? shape(x)
-      : k === 'embeddings' && Array.isArray(x) && x.some(isVector) ? x.map((y) => isVector(y) ? shape(y) : walk(y))
-      : walk(x);
-  }
-  return out; };
-walk(JSON.parse(readFileSync(process.argv[1], 'utf8')));
-console.log(count);
-"""
-NAIVE = """
-import json, math, sys
-sys.setrecursionlimit(10_000)
-def numeric(v): return isinstance(v, list) and bool(v) and all(type(x) in (int, float) for x in v)
-def shape(v):
-    s = 0.0
-    for x in v: s += x * x
-    return {"dims": len(v), "norm": math.floor(math.sqrt(s) * 1e4 + 0.5) / 1e4}
-def walk(v):
-    if isinstance(v, dict):
-        return {k: shape(x) if k == "embedding" and numeric(x) else [shape(y) if numeric(y) else walk(y) for y in x]
-                if k == "embeddings" and isinstance(x, list) else walk(x) for k, x in v.items()}
-    return [walk(x) for x in v] if isinstance(v, list) else v
-walk(json.load(open(sys.argv[1], "rb")))
-"""
-SLIM = "import sys; from workbench.recordings.summarize import summarize_file; summarize_file(sys.argv[1], sys.argv[2])"
-READ = "import sys; open(sys.argv[1], 'rb').read()"
-INDEX = """
+from tests.bench import recording_files
+from tests.bench.bench_screens import Job, Measured, measure, say
+from tests.bench.measure import Ended, Ratio, process_medians, run_process
+from tests.bench.private_memory import most_private_bytes
+from tests.bench.recording_files import MB
+from tests.bench.recording_peers import NAIVE, NODE
+
+_HUGE_EVENT = 100
+_MOST_PRIVATE = 64 << 20
+_TIMES_EVENT = 3
+_ORDINARY_EVENT = MB
+_MOST_LOOK_SECONDS = 0.010
+_FORMS = ("json", "jsonl")
+
+_SLIM = (
+    "import sys; from workbench.recordings.summarize import summarize_file; summarize_file(sys.argv[1], sys.argv[2])"
+)
+_READ = "import sys; open(sys.argv[1], 'rb').read()"
+_INDEX = """
 import sys
 from workbench.recordings.document import FileDocument
 document = FileDocument(sys.argv[1])
-(root,) = document.roots()
-print(sum(1 for _ in root.get("events").children()))
+nodes = list(document.roots())
+if document.form == "json":
+    nodes = list(nodes[0].get("events").children())
 document.close()
 """
-INDEX_NOTHING = """
-import sys
-from workbench.recordings.document import FileDocument
-document = FileDocument(sys.argv[1])
-document._far.is_plain(document.span.__class__(0, 1))
-document.close()
-"""
-LOOK = """
+_LOOK = """
 import resource, sys
-from workbench.recordings.opening import first_look
 import workbench.recordings.readers
+from workbench.recordings.opening import first_look
 def cpu():
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 before = cpu()
-for _ in range(10):
-    recording = first_look(sys.argv[1], steps=50)
-    assert len(recording.steps) >= 50
-    recording.close()
-print((cpu() - before) / 10)
+recording = first_look(sys.argv[1], steps=50)
+spent = cpu() - before
+assert len(recording.steps) >= 50
+print(spent)
+"""
+_OPEN = """
+import sys
+from workbench.recordings.opening import open_recording
+recording = open_recording(sys.argv[1])
+print(len(recording.steps))
 """
 
 
-def write(path: Path, size: int) -> None:
-    """Write a recording of about ``size`` bytes, 40 % of them vectors."""
-    chance = random.Random(7)
-    vectors = [json.dumps([chance.gauss(0, 0.03) for _ in range(DIMS)]) for _ in range(16)]
-    texts = [" ".join(chance.choice(WORDS) for _ in range(chance.randrange(60, 700))) for _ in range(200)]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write('{"meta":{"run":"r"},"events":[')
-        number = 0
-        while file.tell() < size:
-            entries = [
-                f'{{"id":"d{each}","text":{json.dumps(chance.choice(texts))},"score":{chance.random()},'
-                f'"embedding":{chance.choice(vectors)}}}'
-                for each in range(chance.choice((0, 0, 0, 0, 3)))
-            ]
-            more = [json.dumps({"role": "user", "content": chance.choice(texts)}) for _ in range(3)]
-            event = f'{{"type":"memory.read","timestamp":{1.7e12 + number},"payload":{{"entries":[{",".join(entries)}]'
-            file.write(("," if number else "") + event + f',"messages":[{",".join(more)}]}}}}')
-            number += 1
-        file.write("]}")
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line asks for: a folder, sizes in MB, and how many runs."""
+
+    folder: Path
+    small: int
+    big: int
+    peer: int
+    runs: int
+
+    def path(self, size: int, form: str) -> Path:
+        """Where a generated file is."""
+        return self.folder / f"rec_{size}.{form}"
 
 
-def cpu(*command: str) -> float:
-    """Give the CPU seconds of a process and its children, the least of three runs."""
-    best = float("inf")
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return best
+def _python(code: str, *arguments: Path | str) -> list[str]:
+    return [sys.executable, "-c", code, *map(str, arguments)]
 
 
-def look(path: Path) -> float:
-    """Give the CPU seconds of a first look, start-up left out."""
-    return min(
-        float(subprocess.run([sys.executable, "-c", LOOK, path], check=True, capture_output=True, text=True).stdout)
-        for _ in range(3)
+def _looks(asked: Asked, form: str) -> bool:
+    """Take the first look at a small file and a big one, each time in a fresh process."""
+    spent: dict[int, list[float]] = {asked.small: [], asked.big: []}
+    for _ in range(4 * asked.runs + 1):
+        for size, seconds in spent.items():
+            ended: Ended = run_process(_python(_LOOK, asked.path(size, form)))
+            seconds.append(float(ended.output))
+    small, big = (statistics.median(seconds[1:]) for seconds in spent.values())
+    holds = big <= _MOST_LOOK_SECONDS
+    print(
+        f"{'ok  ' if holds else 'MISS'} first 50 steps of {asked.big} MB of {form}: "
+        f"{1e3 * big:.1f} ms CPU beyond start-up (at most {1e3 * _MOST_LOOK_SECONDS:g})"
     )
+    names = (f"{asked.big} MB", f"{asked.small} MB")
+    return Ratio(f"first 50 steps, {form}", *names, big, small, at_most=1.5).print() and holds
 
 
-def main(sizes: list[int]) -> None:
-    """Generate, measure, print ratios."""
-    python = sys.executable
-    with tempfile.TemporaryDirectory() as folder:
-        files = [Path(folder, f"rec_{size}.json") for size in sizes]
-        for path, size in zip(files, sizes, strict=True):
-            write(path, size * 10**6)
-        looks = [look(path) for path in files]
-        for path, seconds in zip(files, looks, strict=True):
-            print(f"{path.name}: first 50 steps {seconds * 1e3:.1f} ms CPU")
-        print(f"  first steps, largest against smallest: {looks[-1] / looks[0]:.2f} (at most 1.5)")
-        path, out = files[-1], str(Path(folder, "out.json"))
-        start = cpu(python, "-c", "pass")
-        read = cpu(python, "-c", READ, str(path)) - start
-        index = cpu(python, "-c", INDEX, str(path)) - cpu(python, "-c", INDEX_NOTHING, str(path))
-        print(f"  offsets {index:.3f} s against read() {read:.3f} s: {index / read:.2f} (at most 1.5)")
-        slim = cpu(python, "-c", SLIM, str(path), out)
-        naive = cpu(python, "-c", NAIVE, str(path))
-        print(
-            f"  slim copy {slim:.3f} s against json and a naive walk {naive:.3f} s: {slim / naive:.2f} (at most 0.25)"
-        )
-        if shutil.which("node") and os.path.getsize(path) < 500_000_000:
-            node = cpu("node", "-e", NODE, str(path))
-            print(f"  slim copy {slim:.3f} s against node {node:.3f} s: {slim / node:.2f} (at most 0.33)")
+def _offsets(asked: Asked, form: str) -> bool:
+    """Find all offsets, beyond what the same does on a file that just needs the other process too."""
+    least = recording_files.write(asked.folder / f"least.{form}", 17 * MB)
+    commands = {
+        "index": _python(_INDEX, asked.path(asked.big, form)),
+        "least": _python(_INDEX, least),
+        "read": _python(_READ, asked.path(asked.big, form)),
+        "python": _python("pass"),
+    }
+    medians = process_medians(commands, asked.runs)
+    least.unlink()
+    name = f"offset index of {asked.big} MB of {form}"
+    index, read = medians["index"] - medians["least"], medians["read"] - medians["python"]
+    return Ratio(name, "beyond start-up", "read() of the file", index, read, at_most=1.5).print()
+
+
+def _slim(asked: Asked, form: str) -> bool:
+    """Write the slim copy and let the peers walk the same file."""
+    path = recording_files.write(asked.path(asked.peer, form), asked.peer * MB)
+    commands = {
+        "slim": _python(_SLIM, path, asked.folder / "slim"),
+        "naive": _python(NAIVE, path),
+    }
+    if shutil.which("node"):
+        commands["node"] = ["node", "--max-old-space-size=8192", "-e", NODE, str(path)]
+    medians = process_medians(commands, asked.runs)
+    (asked.folder / "slim").unlink()
+    path.unlink()
+    name = f"slim copy of {asked.peer} MB of {form}, written"
+    bases = {"node": ("JSON.parse and the same walk", 1 / 3), "naive": ("json.loads and a naive walk", 1 / 4)}
+    held = [
+        Ratio(name, "workbench", basis, medians["slim"], medians[peer], at_most=most).print()
+        for peer, (basis, most) in bases.items()
+        if peer in medians
+    ]
+    return all(held)
+
+
+def _memory(asked: Asked) -> bool:
+    """Hold the private memory of slim copies, and of whole openings, against the largest event."""
+    huge = _HUGE_EVENT * MB
+    event = recording_files.write_one_event(asked.folder / "one_event.jsonl", huge)
+    text = recording_files.write_one_text(asked.folder / "one_text.json", huge)
+    ordinary = [(asked.path(asked.big, form), _ORDINARY_EVENT) for form in _FORMS]
+    held = []
+    for path, largest in (*ordinary, (event, huge), (text, huge)):
+        for what, command in (
+            ("slim copy", _python(_SLIM, path, asked.folder / "slim")),
+            ("offset index", _python(_INDEX, path)),
+            ("all steps", _python(_OPEN, path)),
+        ):
+            most, bound = most_private_bytes(command), _MOST_PRIVATE + _TIMES_EVENT * largest
+            held.append(most <= bound)
+            print(
+                f"{'ok  ' if held[-1] else 'MISS'} {what} of {path.name}: {most / MB:.0f} MB private"
+                f" (at most {bound / MB:.0f}: 64 MiB and three times the largest event, {largest / MB:.0f} MB)",
+                flush=True,
+            )
+    for path in (event, text, asked.folder / "slim"):
+        path.unlink()
+    return all(held)
+
+
+def _screen(asked: Asked, form: str) -> bool:
+    """Open the big file in the program itself, to the end, until esc, and until it is left."""
+    found = Measured()
+    job = Job(f"opening {asked.big} MB of {form}", ())
+    with tempfile.TemporaryDirectory(prefix="workbench-bench-") as home:
+        for _ in range(asked.runs):
+            measure(job, asked.path(asked.big, form), Path(home), found)
+    return say(job, found)
+
+
+def main() -> int:
+    """Generate, measure, print every bound; 0 when all hold."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    for name, default in (("small", 3), ("big", 1_000), ("peer", 500), ("runs", 3)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    asked = Asked(**vars(parser.parse_args()))
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    held = []
+    per_form: tuple[Callable[[Asked, str], bool], ...] = (_looks, _offsets, _screen)
+    try:
+        for form in _FORMS:
+            for size in (asked.small, asked.big):
+                recording_files.write(asked.path(size, form), size * MB)
+        held += [part(asked, form) for part in per_form for form in _FORMS]
+        held.append(_memory(asked))
+    finally:
+        for form in _FORMS:
+            for size in (asked.small, asked.big):
+                asked.path(size, form).unlink(missing_ok=True)
+    held += [_slim(asked, form) for form in _FORMS]
+    return 0 if all(held) else 1
 
 
 if __name__ == "__main__":
-    main([int(each) for each in sys.argv[1:]] or [3, 300])
+    sys.exit(main())

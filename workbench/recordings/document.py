@@ -26,6 +26,7 @@ _HEAD_VALUES = 20
 _LINES_AT_ONCE = 64 << 20
 _MOST_NOTES = 200
 _TELL_EVERY = 1 << 20
+_TAIL = 4_096
 _KINDS = {
     **dict.fromkeys(b"-0123456789", "number"),
     **dict.fromkeys(b"NI", "literal"),
@@ -91,7 +92,7 @@ class ByteNode:
 
     def _children(self) -> list[Child]:
         if self._found is None:
-            self._found = self._document.children_of(self._span)
+            self._found = self._document.children_of(self._span, whole=self.whole)
         return self._found
 
 
@@ -115,6 +116,10 @@ class FileDocument:
         self.name = self._file.name
         self.file_size = self._file.file_size
         self.limited = self._file.limited
+        if self.limited:
+            start, end = self._file.span.start, self._file.span.end
+            tail = self._file.read(Span(max(start, end - _TAIL), end))
+            self._file.span = Span(start, end - len(tail) + _clean_end(tail))
         self.span = self._file.span
         self.size = self.span.size
         self._far = FarIndex(self._file.descriptor, self.span.end)
@@ -143,11 +148,7 @@ class FileDocument:
             self.form = str(Form.CONCATENATED)
         if not self._walked:
             self._walked = True
-            # Where a text was not read further it is not cut.
-            kept = [
-                note for note in notes if not (self.limited and note.byte is not None and note.byte >= self.span.end)
-            ]
-            self._notes = _bounded(kept)
+            self._notes = _bounded(notes)
 
     def read(self, span: Span) -> bytes:
         """Give the bytes of a range."""
@@ -170,11 +171,11 @@ class FileDocument:
         self._told = at
         self.watch.progress(at - self.span.start, READINGS * self.size)
 
-    def children_of(self, span: Span) -> list[Child]:
+    def children_of(self, span: Span, *, whole: bool = True) -> list[Child]:
         """Give the children of the value in a range, with their places in the text."""
         if span.size > NEAR_BYTES:
             return self._ask_far(self._far.children, span)
-        found = spans.children(self.read(span))
+        found = spans.children(self.read(span), whole=whole)
         return [Child(child.name, child.start + span.start, child.end + span.start, child.whole) for child in found]
 
     def is_plain(self, span: Span) -> bool:
@@ -231,6 +232,7 @@ class FileDocument:
     def _read_head(self) -> Head:
         text = self.read(Span(self.span.start, min(self.span.start + HEAD_BYTES, self.span.end)))
         whole = len(text) == self.size
+        text = text if whole else text[: _clean_end(text)]
         return Head(os.path.basename(self.name), text, tuple(_values_of_head(text)), whole)
 
     def _found(self, notes: list[Note]) -> Iterator[Found]:
@@ -243,7 +245,7 @@ class FileDocument:
         else:
             shift = self.span.start
             near: list[Note] = []
-            for found in spans.values_in(self.read(self.span), 0, self.size, near):
+            for found in spans.values_in(self.read(self.span), 0, self.size, near, goes_on=self.limited):
                 yield Found(found.start + shift, found.end + shift, found.whole)
             notes += [_shifted(note, shift) for note in near]
 
@@ -253,7 +255,7 @@ class FileDocument:
             lines = self.read(self.span).split(b"\n")
             for line in lines:
                 last = number == len(lines)
-                if line or not last:
+                if not last or (line and not self.limited):
                     yield from spans.values_of_line(line, at, number, last=last, notes=notes)
                 at, number = at + len(line) + 1, number + 1
             return
@@ -297,6 +299,11 @@ def _values_of_head(text: bytes) -> Iterator[object]:
         if damage is None or damage.cut or newline < 0:
             return
         at = scanner.blanks_end(text, newline, len(text))
+
+
+def _clean_end(text: bytes) -> int:
+    """Give where to end a text that goes on: behind a comma. Half a number or escape would look like damage."""
+    return text.rfind(b",", max(0, len(text) - _TAIL)) + 1 or len(text)
 
 
 def _shifted(note: Note, by: int) -> Note:

@@ -55,17 +55,17 @@ class Child:
     whole: bool = True
 
 
-def children(data: bytes) -> list[Child]:
+def children(data: bytes, *, whole: bool = True) -> list[Child]:
     """Give the children of the object or array that ``data`` is; none for any other value. Never raises.
 
-    Of damaged text: every complete child, then the container that holds the damage.
+    Of damaged text, which ``whole`` may say beforehand: every complete child, then the container with the damage.
     """
-    return children_of_range(data, scanner.blanks_end(data, 0, len(data)), len(data))
+    return children_of_range(data, scanner.blanks_end(data, 0, len(data)), len(data), whole=whole)
 
 
-def children_of_range(buffer: Buffer, start: int, end: int) -> list[Child]:
+def children_of_range(buffer: Buffer, start: int, end: int, *, whole: bool = True) -> list[Child]:
     """Give the children of the value in a range of a text, which is not copied; places are those of the text."""
-    plain = plain_children(buffer, start, end)
+    plain = plain_children(buffer, start, end) if whole else None
     if plain is not None:
         return plain
     return list(_members(buffer, start, end))
@@ -183,10 +183,11 @@ def _is_record(line: bytes) -> bool:
         return False
 
 
-def values_in(buffer: Buffer, start: int, end: int, notes: list[Note]) -> Iterator[Found]:
+def values_in(buffer: Buffer, start: int, end: int, notes: list[Note], *, goes_on: bool = False) -> Iterator[Found]:
     """Give the values that follow each other in a text that is JSON or JSON values, over however many lines.
 
-    What is damaged is noted; a first value that is damaged or cut is given all the same, as not whole.
+    What is damaged is noted; a first value that is damaged or cut is given all the same, as not whole. Where the text
+    ``goes_on`` behind its end, a cut there is no damage.
     """
     at = scanner.blanks_end(buffer, start, end)
     first = True
@@ -197,8 +198,12 @@ def values_in(buffer: Buffer, start: int, end: int, notes: list[Note]) -> Iterat
             at = scanner.blanks_end(buffer, stop, end)
             first = False
             continue
-        notes.append(damage_note(buffer, start, damage, first=first))
         container = buffer[at : at + 1] in (b"{", b"[")
+        if goes_on and damage.cut:
+            if first and container:
+                yield Found(at, end, False)
+            return
+        notes.append(damage_note(buffer, start, damage, first=first))
         resume = _RECORD_START.search(buffer, max(at, min(damage.byte, end) - 1), end)
         if first and not resume and container:
             yield Found(at, end, False)
