@@ -63,7 +63,8 @@ def read_payload(recording: OpenRecording, step: Step, job: Job) -> PayloadTree:
         top = _node(text, member, None, "", {}, name=None if alone else str(place + 1))
         if alone and top.holds is Holds.MEMBERS:
             top.depth = -1
-        tops.append(top)
+        if not alone or top.sort is not Sort.HOLDS or top.holds is Holds.MEMBERS:
+            tops.append(top)
     tree = PayloadTree(tops)
     tree.take(unfold(tree, UNFOLDED, job, levels=_FIRST_LEVELS, lines=False))
     return tree

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.checkup.wording import counted, duration_text
 from workbench.recordings.secrets import mask_text
-from workbench.tui.draw import Line, Tone, cells, clip, number
+from workbench.tui.draw import Line, Tone, cells, clip, number, wrap
 from workbench.tui.pages.marking import mark
 from workbench.tui.recorded import Recorded, StepRow
 from workbench.tui.signs import Signs
@@ -90,6 +90,8 @@ def step_line(row: StepRow, recorded: Recorded, width: int, signs: Signs, look: 
     line = Line().to(indent)
     if look.open is not None:
         line.add(signs.opened if look.open else signs.closed, Tone.MUTED).add(" ")
+        if look.inside[1] and not sign:
+            sign, tone = signs.bad, Tone.ERROR
         if sign:
             line.add(sign, tone, bold=True).add(" ")
     else:
@@ -143,10 +145,14 @@ def step_name(row: StepRow) -> str:
     return f"{said} (its parent is not recorded)" if step.orphan else said
 
 
-def failure_line(row: StepRow, width: int, signs: Signs) -> Line:
+def failure_lines(row: StepRow, width: int, signs: Signs, at_most: int) -> list[Line]:
     """Say in the words of the recording why a step failed; the whole of it stands in its payload."""
-    line = Line().add(f"{signs.bad} ", Tone.ERROR, bold=True)
-    return line.add(_failure(row), Tone.ERROR).cut(width, signs.more)
+    rows = wrap(_failure(row), max(10, width - 2))
+    lines = [Line().add("  ").add(text, Tone.ERROR) for text in rows[:at_most]]
+    if len(rows) > at_most:
+        lines[-1].add(f" {signs.more}", Tone.ERROR).cut(width, signs.more)
+    lines[0] = Line().add(f"{signs.bad} ", Tone.ERROR, bold=True).add(rows[0], Tone.ERROR).extend(lines[0].spans[2:])
+    return lines
 
 
 def _failure(row: StepRow) -> str:

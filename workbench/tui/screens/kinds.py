@@ -15,6 +15,7 @@ from workbench.tui.screens.floating import Floating
 from workbench.tui.widgets.lines import LineList, look_of
 
 MOST_ROWS = 14
+_READ_SECONDS = 0.3
 
 
 class _Kinds(LineList):
@@ -89,6 +90,8 @@ class KindsMenu(Floating[None]):
         self.query_one("#menu", Vertical).border_title = f"Steps that are seen: {said}"
         self._list.refresh()
         self.behind_changed()
+        # What is read anew behind comes a moment later.
+        self.set_timer(_READ_SECONDS, self.behind_changed)
 
     def on_click(self, event: events.Click) -> None:
         """Close it by a click beside it."""

@@ -9,7 +9,7 @@ from workbench.tui.draw import Line
 from workbench.tui.pages.parts import ROOMY, Frame
 from workbench.tui.pages.payload import payload_head, payload_line
 from workbench.tui.pages.recording import said_lines
-from workbench.tui.pages.steps import failure_line, step_name
+from workbench.tui.pages.steps import failure_lines, step_name
 from workbench.tui.payload import Beyond, Holds, Made, Node, PayloadRow, PayloadTree
 from workbench.tui.widgets.lines import look_of
 from workbench.tui.widgets.rows import HeadRows, RowList
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _NAMED = 48
 """From so many columns on the title names the step; beside its evidence that says which one it is."""
 
+_FAILURE_ROWS = 3
 PAYLOAD, _UNFOLD, _COPIED = "payload", "unfold", "copied"
 
 
@@ -136,6 +137,7 @@ class StepPayload:
 
     def _head(self, width: int) -> list[Line]:
         frame = Frame(width, 1, look_of(self.list)[1], self.list.has_focus)
+        roomy = self._view.app.size.height >= ROOMY
         if self.says:
             rows = [payload_head("What is said of it", "", frame)]
         else:
@@ -144,8 +146,8 @@ class StepPayload:
             title = f"Payload of {step_name(here)}" if here is not None and width >= _NAMED else "Payload"
             rows = [payload_head(title, row.node.path if row is not None else "", frame, said)]
             if here is not None and here.failed:
-                rows.append(failure_line(here, width, frame.signs))
-        return [Line(), *rows] if self._view.app.size.height >= ROOMY else rows
+                rows += failure_lines(here, width, frame.signs, _FAILURE_ROWS if roomy else 1)
+        return [Line(), *rows] if roomy else rows
 
     # --- folding -----------------------------------------------------------------------------------------------
 
