@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import signal
+import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from itertools import count
@@ -299,6 +302,51 @@ async def _side_by_side(
             break
     await asyncio.gather(*tasks, return_exceptions=True)
     return had
+
+
+WORKER = """
+import asyncio, sys
+from tests.embedders.legs import Leg
+from workbench import AutoFallbackEmbeddingProvider, RoutingLog, vectors_for
+
+async def work():
+    primary = Leg("primary", "ours")
+    provider = AutoFallbackEmbeddingProvider(
+        primary, Leg("fallback", "theirs"), cooldown_ms=2, warn=lambda _: None, log=RoutingLog(sys.argv[1])
+    )
+    for number in range(int(sys.argv[2])):
+        primary.word = "error" if number % 7 < 4 else "ok"
+        with vectors_for("notes", [f"{number}_{key}" for key in range(400)]):
+            await provider.embed_batch(["a text"] * 400, purpose="document")
+        print(number, flush=True)
+
+asyncio.run(work())
+"""
+
+
+def test_processes_that_share_a_log_and_are_killed_leave_no_divergence_behind(tmp_path: Path) -> None:
+    path = tmp_path / "routing.jsonl"
+    root = Path(__file__).resolve().parents[2]
+
+    def start(calls: int) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", WORKER, str(path), str(calls)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root)
+
+    survivor = start(120)
+    said = 0
+    for number in range(4):
+        victim = start(100_000)
+        assert victim.stdout is not None
+        for _ in range(5 + number):
+            victim.stdout.readline()
+        victim.send_signal(signal.SIGKILL)
+        said += 5 + number + len(victim.stdout.read().split())
+        victim.wait()
+    survivor.communicate()
+    replay = replayed(path)
+    assert replay.count >= 120 + said
+    assert len({call.instance for call in calls_of(replay)}) == 5
+    assert [call.divergence for call in calls_of(replay) if call.divergence is not None] == []
 
 
 async def test_calls_of_one_moment_and_one_machine_tell_the_truth_with_the_systems_clock(tmp_path: Path) -> None:
