@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +59,20 @@ def test_such_a_pair_may_not_write() -> None:
 def test_one_embedder_and_two_hosts_of_one_model_may_write() -> None:
     refuse_mixed_write(Leg("primary"))
     refuse_mixed_write(pair(("m", 768), ("m", 768)), "notes")
+
+
+async def test_the_example_of_the_readme_writes_with_one_model_and_refuses_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```py\n(import workbench\n.*?)^```", readme, flags=re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    await names["store"](Leg("primary", "m"), Leg("fallback", "m"), {"a": "first", "b": "second"})
+    assert '"keys":["a","b"]' in Path("routing.jsonl").read_text("utf-8")
+    with pytest.raises(EmbedderPairError):
+        await names["store"](Leg("primary", "m"), Leg("fallback", "n"), {"a": "first"})
 
 
 def test_a_conflict_within_a_leg_is_the_pairs_too() -> None:
