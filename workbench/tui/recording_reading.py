@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workbench.index.job import Cancelled, Job
-from workbench.tui import messages
+from workbench.tui import collector, messages
 from workbench.tui.reading import Reader, Tell, since, trouble_of
 
 if TYPE_CHECKING:
@@ -48,8 +48,9 @@ def read_recording(
             goes_on = whole or seen.size <= BIG_BYTES
             _tell_first(reader, key, request, path, seen, goes_on, job, tell)
             if goes_on:
-                opened = reader.open_recording(path, job)
-                _open_whole(reader, key, request, path, why_no_index, opened, stamp, job, tell)
+                with collector.held_back():  # hundreds of thousands of steps, each looked at by each pass
+                    opened = reader.open_recording(path, job)
+                    _open_whole(reader, key, request, path, why_no_index, opened, stamp, job, tell)
             stopped = not goes_on
     except Cancelled:
         stopped = True
