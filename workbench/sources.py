@@ -15,6 +15,8 @@ from workbench.checkup.namespace import check_namespace
 from workbench.checkup.options import CheckOptions
 from workbench.checkup.recording_report import RECORDING, as_source, holds_nothing
 from workbench.checkup.report import CheckReport, Code, Finding, Skipped, SourceReport
+from workbench.checkup.routing import ROUTING_LOG
+from workbench.crosscheck.ledger import join_ledger
 from workbench.embedders.models import model_table
 from workbench.index.adapters.agentfootprint import open_sqlite_source
 from workbench.index.duckdb_source import open_duckdb_source
@@ -24,11 +26,15 @@ from workbench.index.opening import sniff
 
 if TYPE_CHECKING:
     from workbench.checkup.recording_report import RecordingReport
+    from workbench.core.routing import RoutingDialect
     from workbench.crosscheck.indexed import IndexedNamespace
+    from workbench.crosscheck.ledger import ContaminatedRows
     from workbench.index.job import Job
     from workbench.index.model import IndexSource
     from workbench.recordings.model import RecordingError
     from workbench.recordings.opening import Recording
+    from workbench.routing.opening import ReplayedLog
+    from workbench.routing.stepping import Asked
 
 _INDEX_CONTAINERS = frozenset({"duckdb", "sqlite", "chroma", "lance", "parquet"})
 
@@ -121,12 +127,19 @@ class Found:
         key: device and inode, None when the path is not there.
         error: why it cannot be read as an index, when its first bytes say so already.
         recording: the name of its format when it is a recording.
+        routing: the name of its format when it is a routing log.
     """
 
     path: str
     key: tuple[int, int] | None
     error: SourceError | None = None
     recording: str | None = None
+    routing: str | None = None
+
+    @property
+    def joined_later(self) -> bool:
+        """Whether it is held against indexes, and so read after them."""
+        return self.recording is not None or self.routing is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +154,7 @@ def expand(paths: Iterable[str | os.PathLike[str]], job: Job | None = None, *, r
     """Find the sources behind paths. Folders are walked in the order of names, links in them are not followed.
 
     A path that the user named is always listed, a file in a folder only when it is some kind of index, or with
-    ``recordings`` a recording of a format that is known by name.
+    ``recordings`` a recording or a routing log of a format that is known by name.
     """
     found: list[Found] = []
     skipped: list[Skipped] = []
@@ -175,13 +188,17 @@ def _key(path: str) -> tuple[int, int] | None:
 
 
 def _as_recording(found: Found, *, any_json: bool) -> Found:
-    """Say of what is no index whether it is a recording; any JSON is one when the user named it."""
-    if found.error is None or found.error.container not in (None, RECORDING):
+    """Say of what is no index whether it is a routing log or a recording; any JSON is one when the user named it."""
+    if found.error is None or found.error.container not in (None, RECORDING, ROUTING_LOG):
         return found
     if found.error.problem not in _MAYBE_RECORDINGS:
         return found
     from workbench.recordings.recognising import recognise
+    from workbench.routing.opening import recognise as recognise_log
 
+    log = recognise_log(found.path)
+    if log is not None:
+        return dataclasses.replace(found, routing=log.format.name, key=_key(found.path))
     known = recognise(found.path)
     if known is None or (known.generic and not any_json):
         return found
@@ -208,7 +225,7 @@ def _walk(folder: str, job: Job | None, *, recordings: bool) -> tuple[list[Found
             found.append(looked)
         elif looked.error.problem is Problem.DIRECTORY:
             waiting += _entries(entry.path)
-        elif recordings and (known := _as_recording(looked, any_json=False)).recording is not None:
+        elif recordings and (known := _as_recording(looked, any_json=False)).joined_later:
             found.append(known)
         else:
             skipped += 1
@@ -257,10 +274,12 @@ def check_paths(
     job: Job | None = None,
     now_ms: int | None = None,
     on_source: Callable[[str], None] | None = None,
+    routing_logs: Iterable[str | os.PathLike[str]] = (),
 ) -> CheckReport:
     """Check every source behind the paths, one after the other, each held for as long as its check takes.
 
     Recordings come last, since they are joined with the indexes; the report keeps the order of the paths.
+    ``routing_logs`` are paths that are read as such, whatever else their content could be.
     ``on_source`` is told each path before it is read. The same file under two names is read once and reported twice.
 
     Raises:
@@ -269,14 +288,16 @@ def check_paths(
     """
     now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     expanded = expand(paths, job, recordings=True)
+    named = (os.fspath(path) for path in routing_logs)
+    listed = (*expanded.found, *(Found(path, None, routing=ROUTING_LOG) for path in named))
     known: dict[str, None] = {}
     read: dict[tuple[int, int], SourceReport] = {}
     reports: dict[int, SourceReport] = {}
     with contextlib.ExitStack() as opened:
         joinable = _Joinable(opened, options, job)
         for last in (False, True):
-            for place, found in enumerate(expanded.found):
-                if (found.recording is not None) is not last:
+            for place, found in enumerate(listed):
+                if found.joined_later is not last:
                     continue
                 earlier = None if found.key is None else read.get(found.key)
                 if earlier is not None and earlier.readable:
@@ -286,6 +307,8 @@ def check_paths(
                     on_source(found.path)
                 if found.recording is not None:
                     report = _check_recording(found, joinable, job)
+                elif found.routing is not None:
+                    report = _check_log(found, joinable, job)
                 elif found.error is not None:
                     report = _unreadable(found.path, found.error)
                 else:
@@ -295,7 +318,7 @@ def check_paths(
                 if found.key is not None:
                     read[found.key] = report
     ordered = tuple(reports[place] for place in sorted(reports))
-    if any(report.readable and report.container != RECORDING for report in ordered):
+    if any(report.readable and report.container not in (RECORDING, ROUTING_LOG) for report in ordered):
         for name in options.namespaces:
             if name not in known:
                 raise UnknownNamespace(name, tuple(known))
@@ -373,10 +396,59 @@ def _check_recording(found: Found, joinable: _Joinable, job: Job | None) -> Sour
     return as_source(report, *notes)
 
 
+def _check_log(found: Found, joinable: _Joinable, job: Job | None) -> SourceReport:
+    """Replay a routing log, its ledger held against the indexes that were read before it."""
+    from workbench.checkup.routing import routing_as_source
+    from workbench.routing.opening import UnreadableLog, replay_file
+
+    try:
+        replayed = replay_file(found.path, checkpoint=None if job is None else job.checkpoint)
+        joined: tuple[ContaminatedRows, ...] = ()
+        notes: list[str] = []
+        if any(row.keys for row in replayed.replay.ledger.rows):
+            namespaces, notes = joinable.namespaces()
+            try:
+                joined = join_ledger(replayed.replay.ledger, namespaces, job) if namespaces else ()
+            except SourceError as error:
+                notes = [*notes, f"not joined with the indexes: {error.message}"]
+        return routing_as_source(replayed, joined, *notes)
+    except UnreadableLog as error:
+        return _unreadable(found.path, SourceError(_problem_of(error.problem), error.message, container=ROUTING_LOG))
+    except Cancelled:
+        raise
+    except Exception as error:
+        _log.exception("the check of %r failed", found.path)
+        return _unreadable(found.path, _unforeseen(found.path, error))
+
+
+def replay_routing_log(
+    path: str | os.PathLike[str],
+    indexes: Iterable[str | os.PathLike[str]] = (),
+    asked: Asked | None = None,
+    dialect: RoutingDialect | None = None,
+    *,
+    primary: str | None = None,
+    job: Job | None = None,
+) -> tuple[ReplayedLog, tuple[ContaminatedRows, ...]]:
+    """Replay a routing log, and look the keys of its ledger up in indexes, which are held for as long as that takes.
+
+    Raises UnreadableLog when it is none or holds no call, SourceError when an index cannot be read.
+    """
+    from workbench.routing.opening import replay_file
+
+    replayed = replay_file(path, asked, dialect, primary=primary, checkpoint=None if job is None else job.checkpoint)
+    with contextlib.ExitStack() as opened:
+        namespaces = _indexed(indexes, opened, CheckOptions(), job)
+        return replayed, join_ledger(replayed.replay.ledger, namespaces, job) if namespaces else ()
+
+
+def _problem_of(problem: str) -> Problem:
+    known = {each.value for each in Problem}
+    return Problem(problem) if problem in known else Problem.NOT_AN_INDEX
+
+
 def _as_source_error(error: RecordingError) -> SourceError:
-    known = {problem.value for problem in Problem}
-    problem = Problem(error.problem.value) if error.problem.value in known else Problem.NOT_AN_INDEX
-    return SourceError(problem, error.message, container=RECORDING)
+    return SourceError(_problem_of(error.problem.value), error.message, container=RECORDING)
 
 
 def _unforeseen(path: str, error: Exception) -> SourceError:

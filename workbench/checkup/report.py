@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from workbench.checkup.findings import LATER_CODES as LATER_CODES
 from workbench.checkup.findings import Code as Code
 from workbench.checkup.findings import Finding as Finding
 from workbench.checkup.findings import Severity as Severity

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from workbench.checkup.options import CheckOptions, KnownEmbedder
-from workbench.checkup.report import LATER_CODES, CheckReport, Code, Severity
+from workbench.checkup.report import CheckReport, Code, Severity
 from workbench.cli import options
 from workbench.cli.output import Output, stderr, stdout
 from workbench.core.fingerprint import Fingerprint
@@ -15,7 +15,7 @@ from workbench.core.fingerprint import Fingerprint
 if TYPE_CHECKING:
     from workbench.index.job import Job
 
-_CODES = frozenset((*(code.value for code in Code), *LATER_CODES))
+_CODES = frozenset(code.value for code in Code)
 
 
 def _read_codes(_ctx: click.Context, _param: click.Parameter, value: str | None) -> frozenset[str]:
@@ -37,6 +37,10 @@ def _read_codes(_ctx: click.Context, _param: click.Parameter, value: str | None)
 @click.option(
     "--fail-on", "fail_on", metavar="CODES", callback=_read_codes, help="Findings that give exit code 1, by comma."
 )
+@click.option(
+    "--routing-log", "routing_logs", multiple=True, metavar="LOG",
+    help="A routing log, held against the indexes; may be repeated.",
+)  # fmt: skip
 @options.json_output
 def command(
     paths: tuple[str, ...],
@@ -45,6 +49,7 @@ def command(
     max_chunk_chars: int | None,
     embedder: KnownEmbedder | None,
     fail_on: frozenset[str],
+    routing_logs: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Say which embedder built each namespace, whether the incoming one fits, and what no search can reach.
@@ -59,7 +64,7 @@ def command(
     asked = CheckOptions(incoming, max_chunk_chars, embedder, namespaces)
     progress = _Progress(stderr())
     try:
-        report = interruptible(lambda job: _check(paths, asked, job, progress), progress.rows)
+        report = interruptible(lambda job: _check(paths, routing_logs, asked, job, progress), progress.rows)
     finally:
         progress.end()
     if as_json:
@@ -69,12 +74,14 @@ def command(
     return exit_code(report, fail_on)
 
 
-def _check(paths: tuple[str, ...], asked: CheckOptions, job: Job, progress: _Progress) -> CheckReport:
+def _check(
+    paths: tuple[str, ...], routing_logs: tuple[str, ...], asked: CheckOptions, job: Job, progress: _Progress
+) -> CheckReport:
     # Imported here, in the thread that works: an interrupt in the middle of a driver's first import ends the process.
     from workbench.sources import UnknownNamespace, check_paths
 
     try:
-        return check_paths(paths, asked, job=job, on_source=progress.source)
+        return check_paths(paths, asked, job=job, on_source=progress.source, routing_logs=routing_logs)
     except UnknownNamespace as error:
         raise options.unknown_namespace(error.name, error.known) from None
 

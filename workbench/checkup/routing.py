@@ -1,0 +1,76 @@
+"""What a routing log says of indexes: namespaces that a fallback contaminated, and the rows that hold its vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from workbench.checkup.findings import Code, Finding
+from workbench.checkup.report import SourceReport
+from workbench.checkup.routing_wording import contamination, contamination_fix
+from workbench.checkup.wording import counted, verb
+from workbench.routing.opening import NATIVE
+
+if TYPE_CHECKING:
+    from workbench.crosscheck.ledger import ContaminatedRows
+    from workbench.routing.ledger import LedgerRow
+    from workbench.routing.opening import ReplayedLog
+
+ROUTING_LOG = "routing-log"
+"""The container of a routing log in ``check --json``."""
+
+_LISTED = 3
+
+
+def judge_routing(replayed: ReplayedLog, joined: Sequence[ContaminatedRows] = ()) -> tuple[Finding, ...]:
+    """Give a finding for each namespace into which a fallback wrote, or in which it searched."""
+    return tuple(
+        Finding(
+            Code.CONTAMINATED_BY_FALLBACK,
+            ". ".join([contamination(row), *(rows_text(each) for each in joined if each.ledger == row)]),
+            contamination_fix(row),
+        )
+        for row in replayed.replay.ledger.rows
+        if row.contaminated
+    )
+
+
+def rows_text(rows: ContaminatedRows) -> str:
+    """Say which rows of an index the keys of a ledger are."""
+    if rows.source is None:
+        return "No opened index has that namespace, nor these keys"
+    where = f"namespace '{rows.namespace}' of {rows.source}"
+    if not rows.ids:
+        return f"None of the {counted(len(rows.ledger.keys), 'key')} is in {where} now"
+    listed = ", ".join(rows.ids[:_LISTED])
+    more = f" and {len(rows.ids) - _LISTED:,} more" if len(rows.ids) > _LISTED else ""
+    said = f"{counted(len(rows.ids), 'row')} of {where} {'is one' if len(rows.ids) == 1 else 'are'} of these keys"
+    said += f": {listed}{more}"
+    if rows.absent:
+        said += f"; {counted(rows.absent, 'key')} {'is' if rows.absent == 1 else 'are'} not in it"
+    if rows.not_looked_up:
+        said += f"; {counted(rows.not_looked_up, 'key')} were not looked up"
+    return said
+
+
+def routing_as_source(replayed: ReplayedLog, joined: Sequence[ContaminatedRows] = (), *notes: str) -> SourceReport:
+    """Give a replayed log as one of the sources of a check."""
+    replay = replayed.replay
+    told = f"{counted(replay.count, 'call')}, {counted(len(replay.transitions), 'warning')}"
+    said = [f"{replayed.why}; {told}"]
+    first = replay.first_divergence
+    if first is not None:
+        count = counted(len(replay.divergences), "call")
+        said.append(f"{count} {verb(len(replay.divergences), 'diverges', 'diverge')} from the machine, first call {first.n:,}: {first.divergence}")
+    said += [f"documents without a vector in '{row.namespace}': {row.missing:,}" for row in _missing(replayed)]
+    return SourceReport(
+        replayed.path,
+        ROUTING_LOG,
+        "workbench" if replayed.format == NATIVE else replayed.format,
+        notes=(*said, *notes, *(problem.message for problem in replay.problems)),
+        findings=judge_routing(replayed, joined),
+    )
+
+
+def _missing(replayed: ReplayedLog) -> list[LedgerRow]:
+    return [row for row in replayed.replay.ledger.rows if row.missing]
