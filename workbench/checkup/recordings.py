@@ -258,7 +258,7 @@ def _not_summarised(vectors: VectorTotals) -> Finding | None:
     wide = " --wide" if vectors.likely else ""
     fix = f"workbench summarize{wide} writes a copy with every vector as its length and norm"
     if vectors.bytes_after is None:
-        fix = "record it as JSON, of which workbench summarize writes a copy without them"
+        fix = "no copy without them can be written of this file as it is: record it again"
     return Finding(Code.VECTORS_NOT_SUMMARISED, "; ".join(parts), fix)
 
 

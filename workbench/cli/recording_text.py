@@ -87,7 +87,7 @@ def _vectors(vectors: VectorTotals) -> str:
     if vectors.likely:
         said.append(f"{counted(vectors.likely, 'likely vector')} in full{_rules(vectors.likely_by_rule)}")
     said.append(size_text(vectors.bytes_before))
-    if vectors.count and vectors.bytes_after is not None:
+    if vectors.bytes_after is not None and vectors.bytes_after < vectors.bytes_before:
         said.append(f"{size_text(vectors.bytes_after)} without them")
     return ", ".join(said)
 
