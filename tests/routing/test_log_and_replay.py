@@ -27,13 +27,14 @@ from workbench.embedders.destination import vectors_for
 from workbench.routing.ledger import LedgerRow
 from workbench.routing.log import read_log, read_pieces
 from workbench.routing.log_writing import RoutingLog
+from workbench.routing.opening import open_routing_log
 from workbench.routing.replay import Replay, ReplayedCall, replay_log
 
 
 def replayed(path: Path) -> Replay:
     """Replay a log that has nothing wrong with it."""
-    with path.open("rb") as file:
-        return replay_log(read_log(file))
+    with open_routing_log(path) as file:
+        return replay_log(file.pieces)
 
 
 def calls_of(replay: Replay) -> list[ReplayedCall]:
