@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from workbench.checkup.exact import exact_clip
 from workbench.checkup.incoming import refusal
 from workbench.checkup.report import CeilingVerdict, Clipped, ClippedChunk, Code, Finding, FingerprintVerdict
 from workbench.checkup.wording import counted, of_all, share, verb
@@ -70,6 +71,10 @@ def judge_ceiling(
     if lengths is None:
         return CeilingVerdict(ceiling, None, namespace.no_text or "no text is stored", origin=origin, notes=notes)
     clipped = clip(lengths, ceiling)
+    exact, why_not = exact_clip(namespace, known, clipped.total_chars, job)
+    if exact is not None:
+        clipped = replace(clipped, exact=exact)
+    notes += why_not
     return CeilingVerdict(ceiling, clipped, None, _findings(clipped, ceiling, origin), origin, notes)
 
 

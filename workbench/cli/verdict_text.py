@@ -6,12 +6,21 @@ from typing import TYPE_CHECKING
 
 from workbench.checkup.recording_report import RECORDING
 from workbench.checkup.report import Code, Compared, Severity
-from workbench.checkup.wording import counted, norm_text
+from workbench.checkup.routing import ROUTING_LOG
+from workbench.checkup.wording import counted, norm_text, of_all, verb
 from workbench.cli.output import Sign, Style
 from workbench.core.fingerprint import fingerprint_text
 
 if TYPE_CHECKING:
-    from workbench.checkup.report import CheckReport, Clipped, Finding, IncomingVerdict, NamespaceReport, SourceReport
+    from workbench.checkup.report import (
+        CheckReport,
+        Clipped,
+        ExactClip,
+        Finding,
+        IncomingVerdict,
+        NamespaceReport,
+        SourceReport,
+    )
     from workbench.cli.output import Output
 
 _SIGNS = {Severity.ERROR: Sign.ERROR, Severity.WARNING: Sign.WARNING, Severity.INFO: Sign.UNKNOWN}
@@ -53,7 +62,7 @@ def _source(out: Output, source: SourceReport, refusals: _Refusals) -> None:
         return
     for note in source.notes:
         out.verdict(Sign.NOTE, note)
-    if source.container == RECORDING:
+    if source.container in (RECORDING, ROUTING_LOG):
         for finding in source.findings:
             out.verdict(_SIGNS[finding.severity], finding.message)
             out.paragraph(finding.fix, indent=5, style=Style.FAINT)
@@ -113,6 +122,18 @@ def _longest(out: Output, clipped: Clipped) -> None:
         out.line(f"     and {rest:,} more", Style.FAINT)
 
 
+def _in_tokens(exact: ExactClip, total: int) -> tuple[Sign, str]:
+    """Give the second answer, by the model's own tokens."""
+    counted_by = f"counted in tokens ({exact.tokenizer}), which is exact:"
+    if not exact.count:
+        return Sign.OK, f"{counted_by} every chunk was read whole"
+    lost = f"{counted(exact.lost_chars, 'character')} {verb(exact.lost_chars, 'was', 'were')} never read"
+    return (
+        Sign.WARNING,
+        f"{counted_by} {of_all(exact.count, total, 'chunk')} {verb(exact.count, 'is', 'are')} cut, {lost}",
+    )
+
+
 def _in_order(report: NamespaceReport) -> list[tuple[Sign, str]]:
     """Give a sentence for each concern that was judged and found in order, or that could not be."""
     said: list[tuple[Sign, str]] = []
@@ -121,9 +142,12 @@ def _in_order(report: NamespaceReport) -> list[tuple[Sign, str]]:
         said.append((Sign.OK if report.incoming.verified else partly, report.incoming.message))
     clipped = report.ceiling.clipped
     if clipped is not None and clipped.count == 0 and clipped.total:
-        maybe = f"; {clipped.possible:,} may still be too long in tokens" if clipped.possible else ""
+        unsure = clipped.possible and clipped.exact is None
+        maybe = f"; {clipped.possible:,} may still be too long in tokens" if unsure else ""
         within = f"no chunk is longer than {counted(report.ceiling.ceiling.chars, 'character')}{maybe}"
         said.append((Sign.OK, within))
+    if clipped is not None and clipped.exact is not None and clipped.total:
+        said.append(_in_tokens(clipped.exact, clipped.total))
     health = report.vectors.health
     usable = health.count - health.missing - health.unusable
     if health.count and not report.vectors.findings:

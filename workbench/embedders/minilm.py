@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -93,14 +94,22 @@ class MiniLmCounter:
 
     def cut_at(self, text: str) -> int | None:
         """Give the UTF-16 offset behind the last token that is read; None when all are."""
-        encoded = self._tokenizer.encode(well_formed(text))
-        if len(encoded.ids) <= _MAX_TOKENS:
-            return None
-        # The last place is kept for the closing special token.
-        _, end = encoded.offsets[_MAX_TOKENS - 2]
-        return utf16_length(well_formed(text)[:end])
+        return self.cuts_at([text])[0]
+
+    def cuts_at(self, texts: Sequence[str]) -> list[int | None]:
+        """Give ``cut_at`` of each of several texts, on all processors."""
+        given = [well_formed(text) for text in texts]
+        return [_cut(text, encoded) for text, encoded in zip(given, self._tokenizer.encode_batch(given), strict=True)]
 
     def read_tokens(self, text: str) -> list[int]:
         """Give the ids that the model reads: cut, the closing special token kept."""
         ids: list[int] = self._tokenizer.encode(text).ids
         return ids if len(ids) <= _MAX_TOKENS else [*ids[: _MAX_TOKENS - 1], ids[-1]]
+
+
+def _cut(text: str, encoded: Any) -> int | None:  # noqa: ANN401
+    if len(encoded.ids) <= _MAX_TOKENS:
+        return None
+    # The last place is kept for the closing special token.
+    _, end = encoded.offsets[_MAX_TOKENS - 2]
+    return utf16_length(text[:end])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,3 +68,7 @@ class _WholeCounter:
     def cut_at(self, text: str) -> int | None:
         """Give None: it reads the text whole."""
         return None
+
+    def cuts_at(self, texts: Sequence[str]) -> list[int | None]:
+        """Give None for each."""
+        return [None] * len(texts)

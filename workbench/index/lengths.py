@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ _VECTOR = 2_048
 """Rows that DuckDB decodes together: a spot that begins with one costs half of a spot that lies across two."""
 
 _STEP = 122_880
+_TEXT_STEP = 4_096
 _LONGEST = 2**62
 
 
@@ -187,6 +188,20 @@ def _with_ids(cursor: duckdb.DuckDBPyConnection, sql: Expressions, longest: _Lon
         for key, chars in zip(longest.keys.tolist(), longest.lengths.tolist(), strict=True)
         if key in ids
     )
+
+
+def long_texts(
+    cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, more_bytes: int, job: Job | None = None
+) -> Iterator[Sequence[str]]:
+    """Read the texts of more UTF-8 bytes than that, a few thousand rows at a time."""
+    sql = Expressions(mapping)
+    for where in row_ranges(cursor, sql.table, job, step=_TEXT_STEP):
+        rows = cursor.execute(
+            f"SELECT {sql.text} FROM {sql.table} WHERE {where} AND strlen({sql.text}) > {int(more_bytes)}"
+            f" ORDER BY {sql.order}"
+        ).fetchall()
+        if rows:
+            yield [text for (text,) in rows]
 
 
 def has_text(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping) -> bool:

@@ -6,7 +6,7 @@ Lengths are in UTF-16 code units, as the seed library counts them. Times are epo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -293,6 +293,9 @@ class Namespace(Protocol):
 
         ``token_limit`` (tokens) makes ``clip().possible`` count chunks with more UTF-8 bytes than that.
         """
+
+    def long_texts(self, more_bytes: int, job: Job | None = None) -> Iterator[Sequence[str]]:
+        """Texts of more UTF-8 bytes than that, in the order of the source, some at a time; none where none is here."""
 
     def duplicates(self, job: Job | None = None) -> DuplicateIds:
         """Ids that stand more than once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,6 +14,7 @@ from workbench.index.lengths import (
     LengthProfile,
     count_lengths,
     has_text,
+    long_texts,
     longest_stored,
     stored_counts_hold,
     stored_lengths,
@@ -181,6 +182,13 @@ class DuckDBNamespace:
     def _longest_stored(self) -> Sequence[ChunkLength]:
         with self._attachment.cursor() as cursor:
             return longest_stored(cursor, self.mapping)
+
+    def long_texts(self, more_bytes: int, job: Job | None = None) -> Iterator[Sequence[str]]:
+        """Texts of more UTF-8 bytes than that, in the order of the source, some at a time."""
+        if self.mapping.text is None:
+            return
+        with self._attachment.cursor(job) as cursor:
+            yield from long_texts(cursor, self.mapping, more_bytes, job)
 
     def duplicates(self, job: Job | None = None) -> DuplicateIds:
         """Ids that stand more than once; not counted where a constraint excludes them."""

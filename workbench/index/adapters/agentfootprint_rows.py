@@ -192,6 +192,17 @@ class AgentfootprintNamespace:
                 if job is not None:
                     job.progress(done, max(total, done))
 
+    def long_texts(self, more_bytes: int, job: Job | None = None) -> Iterator[Sequence[str]]:
+        """Texts of more UTF-8 bytes than that, in the order of the source, some at a time."""
+        with self._file.cursor(job) as connection:
+            connection.text_factory = as_text
+            rows = connection.execute(f"SELECT value {_HERE} ORDER BY rowid", (self._key,))
+            while read := list(islice(rows, _STEP)):
+                if job is not None:
+                    job.checkpoint()
+                texts = [StoredValue(value).text or "" for (value,) in read]
+                yield [text for text in texts if len(text.encode("utf-8", "surrogatepass")) > more_bytes]
+
     def duplicates(self, job: Job | None = None) -> DuplicateIds:
         """Count ids on several rows; a file with the seed's primary key has none."""
         repeated = f"SELECT count(*) AS times {_HERE} GROUP BY id HAVING count(*) > 1"
