@@ -61,7 +61,8 @@ def routing_as_source(replayed: ReplayedLog, joined: Sequence[ContaminatedRows] 
     first = replay.first_divergence
     if first is not None:
         count = counted(len(replay.divergences), "call")
-        said.append(f"{count} {verb(len(replay.divergences), 'diverges', 'diverge')} from the machine, first call {first.n:,}: {first.divergence}")
+        diverge = verb(len(replay.divergences), "diverges", "diverge")
+        said.append(f"{count} {diverge} from the machine, first call {first.n:,}: {first.divergence}")
     said += [f"documents without a vector in '{row.namespace}': {row.missing:,}" for row in _missing(replayed)]
     return SourceReport(
         replayed.path,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workbench.routing.calls import Flag
 
 if TYPE_CHECKING:
     from workbench.core.routing import RoutingDialect
+    from workbench.crosscheck.ledger import ContaminatedRows
     from workbench.routing.ledger import LedgerRow
     from workbench.routing.model import LogProblem
     from workbench.routing.opening import ReplayedLog
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 JsonObject = dict[str, object]
 
 
-def replay_as_json(replayed: ReplayedLog) -> JsonObject:
-    """Write the whole document."""
+def replay_as_json(replayed: ReplayedLog, joined: Sequence[ContaminatedRows] = ()) -> JsonObject:
+    """Write the whole document; ``joined`` is what opened indexes hold of the keys."""
     replay = replayed.replay
     fit = replay.fit
     return {
@@ -31,7 +33,7 @@ def replay_as_json(replayed: ReplayedLog) -> JsonObject:
             "dialect": dialect_names(replay.dialect),
         },
         "calls": [_call(replay.call(n)) for n in range(1, replay.count + 1)],
-        "ledger": [_row(row) for row in replay.ledger.rows],
+        "ledger": [_row(row, joined) for row in replay.ledger.rows],
         "divergences": len(replay.divergences),
         "transitions": [
             {"n": each.n, "at_ms": _number(each.at_ms), "warn": each.warn, "cause": each.cause}
@@ -83,7 +85,7 @@ def flag_names(flags: Flag) -> list[str]:
     return [(flag.name or "").lower().replace("_", "-") for flag in Flag if flag in flags]
 
 
-def _row(row: LedgerRow) -> JsonObject:
+def _row(row: LedgerRow, joined: Sequence[ContaminatedRows]) -> JsonObject:
     return {
         "namespace": row.namespace,
         "fingerprint": row.fingerprint,
@@ -98,6 +100,17 @@ def _row(row: LedgerRow) -> JsonObject:
         "assumed": row.assumed,
         "foreign": [
             {"fingerprint": each.fingerprint, "vectors": each.vectors, "queries": each.queries} for each in row.foreign
+        ],
+        "indexed": [
+            {
+                "source": each.source,
+                "namespace": each.namespace,
+                "ids": list(each.ids),
+                "absent": each.absent,
+                "not_looked_up": each.not_looked_up,
+            }
+            for each in joined
+            if each.ledger == row and each.source is not None
         ],
     }
 

@@ -29,7 +29,7 @@ def _read_codes(_ctx: click.Context, _param: click.Parameter, value: str | None)
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", callback=options.read_path)
+@click.argument("paths", nargs=-1, metavar="PATH...", callback=options.read_path)
 @click.option("--namespace", "namespaces", multiple=True, metavar="NAME", help="Only this namespace; may be repeated.")
 @options.incoming
 @options.max_chunk_chars
@@ -57,6 +57,8 @@ def command(
     Exit code 0: nothing found. 1: a finding of severity warning or worse, or one of --fail-on. 2: nothing could be
     read, or wrong usage.
     """
+    if not paths and not routing_logs:
+        raise click.UsageError("Missing argument 'PATH...'.")
     from workbench.checkup.as_json import check_as_json
     from workbench.cli.verdict_text import write_report
     from workbench.cli.waiting import interruptible

@@ -13,6 +13,7 @@ from workbench.cli.output import Sign, stderr, stdout
 
 if TYPE_CHECKING:
     from workbench.core.routing import RoutingDialect
+    from workbench.crosscheck.ledger import ContaminatedRows
     from workbench.index.job import Job
     from workbench.routing.opening import ReplayedLog
     from workbench.routing.stepping import Asked
@@ -66,6 +67,8 @@ def _read_dialect(_ctx: click.Context, _param: click.Parameter, value: str | Non
     "--primary", metavar="NAME",
     help="Who is asked first (a model group, a model, an address), where a log of another program leaves a doubt.",
 )  # fmt: skip
+@click.option("--index", "indexes", multiple=True, metavar="INDEX", help="Look the keys up in it; may be repeated.")
+@click.option("--keys", "only_keys", is_flag=True, help="Write only the keys to embed again, one a line.")
 @options.json_output
 def command(
     log: str,
@@ -73,6 +76,8 @@ def command(
     cooldown_ms: float | None,
     dialect: RoutingDialect | None,
     primary: str | None,
+    indexes: tuple[str, ...],
+    only_keys: bool,
     as_json: bool,
 ) -> int:
     """Show which calls the fallback served, when the window opened, and what was written into the wrong space.
@@ -81,27 +86,40 @@ def command(
     usage.
     """
     from workbench.cli.waiting import interruptible
+    from workbench.index.problems import SourceError
     from workbench.routing.opening import UnreadableLog
     from workbench.routing.stepping import Asked
 
+    if only_keys and as_json:
+        raise click.UsageError("--keys and --json are two answers: take --json, which holds the keys too")
     asked = Asked(threshold, cooldown_ms)
     try:
-        replayed = interruptible(lambda job: _replay(log, asked, dialect, primary, job))
-    except UnreadableLog as error:
+        replayed, rows = interruptible(lambda job: _replay(log, indexes, asked, dialect, primary, job))
+    except (UnreadableLog, SourceError) as error:
         stderr().verdict(Sign.ERROR, error.message, indent=0)
         return 2
     if as_json:
         from workbench.checkup.routing_json import replay_as_json
 
-        stdout().json_document(replay_as_json(replayed))
+        stdout().json_document(replay_as_json(replayed, rows))
     else:
-        from workbench.cli.replay_text import write_replay
+        from workbench.cli.replay_text import write_keys, write_replay
 
-        write_replay(stdout(), replayed)
+        if only_keys:
+            write_keys(stdout(), replayed)
+        else:
+            write_replay(stdout(), replayed, rows)
     return replayed.replay.exit_code
 
 
-def _replay(log: str, asked: Asked, dialect: RoutingDialect | None, primary: str | None, job: Job) -> ReplayedLog:
-    from workbench.routing.opening import replay_file
+def _replay(
+    log: str, indexes: tuple[str, ...], asked: Asked, dialect: RoutingDialect | None, primary: str | None, job: Job
+) -> tuple[ReplayedLog, tuple[ContaminatedRows, ...]]:
+    if not indexes:
+        from workbench.routing.opening import replay_file
 
-    return replay_file(log, asked, dialect, primary=primary, checkpoint=job.checkpoint)
+        return replay_file(log, asked, dialect, primary=primary, checkpoint=job.checkpoint), ()
+    # Imported here, in the thread that works: an interrupt in the middle of a driver's first import ends the process.
+    from workbench.sources import replay_routing_log
+
+    return replay_routing_log(log, indexes, asked, dialect, primary=primary, job=job)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.checkup.findings import Severity
+from workbench.checkup.routing import rows_text
 from workbench.checkup.routing_json import dialect_names
 from workbench.checkup.routing_wording import config_text, contamination_fix, fit_text, moment, verdicts
 from workbench.checkup.wording import counted
@@ -13,6 +14,7 @@ from workbench.routing.calls import Flag
 
 if TYPE_CHECKING:
     from workbench.cli.output import Output
+    from workbench.crosscheck.ledger import ContaminatedRows
     from workbench.routing.ledger import LedgerRow
     from workbench.routing.opening import ReplayedLog
     from workbench.routing.replay import Replay
@@ -25,7 +27,13 @@ _NAME = 30
 _SIGNS = {None: Sign.OK, Severity.ERROR: Sign.ERROR, Severity.WARNING: Sign.WARNING, Severity.INFO: Sign.UNKNOWN}
 
 
-def write_replay(out: Output, replayed: ReplayedLog) -> None:
+def write_keys(out: Output, replayed: ReplayedLog) -> None:
+    """Write every key that has to be embedded again, one a line."""
+    for key in dict.fromkeys(key for row in replayed.replay.ledger.rows for key in row.keys):
+        out.line(key)
+
+
+def write_replay(out: Output, replayed: ReplayedLog, joined: tuple[ContaminatedRows, ...] = ()) -> None:
     """Write everything, and one line of totals at the end."""
     replay = replayed.replay
     out.row(replayed.path, replayed.format)
@@ -44,6 +52,9 @@ def write_replay(out: Output, replayed: ReplayedLog) -> None:
     _transitions(out, replay)
     for row in replay.ledger.rows:
         _namespace(out, row)
+        for rows in joined:
+            if rows.ledger == row:
+                out.verdict(Sign.WARNING if rows.ids else Sign.NOTE, rows_text(rows))
     out.line()
     out.line(_totals(replay), Style.BOLD)
 
