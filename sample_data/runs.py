@@ -200,7 +200,7 @@ def cut_to_fit(question: str, almanac: list[SampleChunk], minilm: Vectors, wordl
             "embedding.embeddings.0.embedding.vector": _digits(vector),
         },
     )
-    documents: dict[str, object] = {"input.value": question}
+    documents: dict[str, object] = {"input.value": question, "gen_ai.data_source.id": "almanac"}
     for n, each in enumerate(found):
         documents |= {
             f"retrieval.documents.{n}.document.id": each.chunk.id,

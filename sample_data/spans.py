@@ -41,8 +41,9 @@ class Trace:
         return own
 
     def lines(self) -> str:
-        """Give the trace as JSON Lines: spans end before their parent, and are written as they end."""
-        return "".join(f"{json.dumps(_batch(span), ensure_ascii=False)}\n" for span in reversed(self._spans))
+        """Give the trace as JSON Lines: a span is written when it ends, and so before its parent."""
+        ended = sorted(self._spans, key=lambda span: int(str(span["endTimeUnixNano"])))
+        return "".join(f"{json.dumps(_batch(span), ensure_ascii=False)}\n" for span in ended)
 
 
 def _batch(span: dict[str, object]) -> dict[str, object]:
