@@ -131,6 +131,39 @@ def test_a_retry_of_the_same_group_is_the_same_call() -> None:
     assert [(attempt.leg.value[0], attempt.call_id) for attempt in attempts] == [("p", "t"), ("p", "t"), ("f", "t")]
 
 
+def test_a_retry_is_the_same_call_also_where_texts_are_kept_out_of_the_log() -> None:
+    hidden: dict[str, Any] = {"trace": "t", "messages": "redacted-by-litellm"}
+    log = lines(payload("a", 0, ok=False, **hidden), payload("a", 0.5, **hidden), payload("b", 1, trace="u"))
+    attempts, _ = attempts_and_problems(litellm.read, log)
+    assert [attempt.call_id for attempt in attempts] == ["t", "t", "u"]
+    assert attempts[0].input_count == 1
+
+
+def test_a_chain_of_fallbacks_is_one_leg_also_when_the_log_begins_within_a_cooldown() -> None:
+    log = lines(
+        payload("b", 0, trace="s"),
+        payload("a", 1, ok=False, trace="t"),
+        payload("b", 2, ok=False, trace="t"),
+        payload("c", 3, trace="t"),
+    )
+    attempts, problems = attempts_and_problems(litellm.read, log)
+    assert [attempt.leg.value[0] for attempt in attempts] == list("fpff")
+    assert [attempt.call_id for attempt in attempts] == ["s", "t", "t", "t"]
+    assert problems[0].startswith(
+        "'group-of-a' is taken to be the primary and 'group-of-b' and 'group-of-c' the fallback"
+    )
+
+
+def test_a_failure_that_ends_after_an_attempt_began_is_not_what_it_rescues() -> None:
+    early = payload("a", 0, ok=False, trace="t", messages="redacted-by-litellm")
+    late = {**early, "endTime": early["endTime"] + 10}
+    log = lines(early, payload("b", 1, trace="t", messages="redacted-by-litellm"), late)
+    before, _ = attempts_and_problems(litellm.read, log)
+    after, _ = attempts_and_problems(litellm.read, lines(late, payload("b", 1, trace="t"), early))
+    assert len({attempt.call_id for attempt in before}) == 2
+    assert after[1].call_id != after[0].call_id
+
+
 def test_a_trace_that_a_program_uses_for_many_requests_is_split_by_what_is_asked() -> None:
     def ask(text: str) -> list[dict[str, str]]:
         return [{"role": "user", "content": text}]
@@ -138,12 +171,12 @@ def test_a_trace_that_a_program_uses_for_many_requests_is_split_by_what_is_asked
     log = lines(
         payload("a", 0, ok=False, trace="t", messages=ask("one")),
         payload("a", 0, ok=False, trace="t", messages=ask("two")),
-        payload("b", 1, trace="t", messages=ask("one")),
         payload("b", 1, trace="t", messages=ask("two")),
+        payload("b", 1, trace="t", messages=ask("one")),
         payload("a", 2, trace="t", messages=ask("three")),
     )
     attempts, _ = attempts_and_problems(litellm.read, log)
-    assert [attempt.call_id for attempt in attempts] == ["t", "t#2", "t", "t#2", "t#3"]
+    assert [attempt.call_id for attempt in attempts] == ["t", "t#2", "t#2", "t", "t#3"]
 
 
 def test_what_belongs_to_neither_leg_is_left_out_and_counted() -> None:

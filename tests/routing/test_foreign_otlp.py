@@ -151,6 +151,22 @@ def test_many_calls_under_one_span_are_told_apart() -> None:
     assert [(attempt.call_id or "").removeprefix(parent) for attempt in attempts] == ["", "#2", "#2", "#3", "#4", "#5"]
 
 
+def test_a_rescue_belongs_to_the_failure_under_its_own_parent() -> None:
+    first, second = "00f067aa0ba902b7", "11f067aa0ba902b7"
+    spans = [span("a", 0, ok=False, parent=first), span("a", 1, ok=False, parent=second), span("b", 2, parent=first)]
+    attempts, _ = attempts_and_problems(otlp.read, lines(batch(*spans)))
+    assert [attempt.call_id for attempt in attempts] == [first, second, first]
+
+
+def test_a_rescue_under_another_parent_of_the_trace_still_finds_its_failure() -> None:
+    spans = [span("a", 0, ok=False, parent="00f067aa0ba902b7"), span("b", 1, parent="11f067aa0ba902b7")]
+    attempts, _ = attempts_and_problems(otlp.read, lines(batch(*spans)))
+    assert [(attempt.leg.value[0], attempt.call_id) for attempt in attempts] == [
+        ("p", "00f067aa0ba902b7"),
+        ("f", "00f067aa0ba902b7"),
+    ]
+
+
 def test_calls_side_by_side_under_one_span_each_find_their_own_rescue() -> None:
     def texts(text: str) -> list[dict[str, object]]:
         values = {"openinference.span.kind": "EMBEDDING", "embedding.embeddings.0.embedding.text": text}
@@ -164,12 +180,14 @@ def test_calls_side_by_side_under_one_span_each_find_their_own_rescue() -> None:
     spans = [
         asked("a", 0, "one", False),
         asked("a", 0, "two", False),
-        asked("b", 1, "one", True),
         asked("b", 1, "two", True),
+        asked("a", 1, "one", False),
+        asked("b", 2, "one", True),
     ]
     attempts, _ = attempts_and_problems(otlp.read, lines(batch(*spans)))
-    calls = [attempt.call_id for attempt in attempts]
-    assert calls[0] == calls[2] != calls[1] == calls[3]
+    one, two, *others = [attempt.call_id for attempt in attempts]
+    assert one != two
+    assert others == [two, one, one]
 
 
 def test_embedding_spans_without_a_parent_are_left_to_adjacency_and_that_is_said() -> None:

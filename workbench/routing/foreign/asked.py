@@ -75,8 +75,6 @@ class OpenFailures(Generic[Held]):
             return None
         possible = [failure for failure in waiting if _may_follow(failure.asked, asked)]
         if not possible:
-            if asked.scope is None:
-                del self._by_scope[None]
             return None
         best = max(possible, key=lambda each: (each.asked.group == asked.group, each.asked.attempt.ended_ms))
         waiting.remove(best)
