@@ -9,7 +9,7 @@ OPEN = _of(
     "open_step", "enter", "enter", "open", "go to the retrieval of a step, fold or unfold it, or see its payload"
 )
 MATCHES = (
-    _of("next_hit", "n", "n", "next hit", "go to the next place with what was searched for"),
+    _of("next_hit", "n", "n N", "hit", "go to the next place with what was searched for"),
     _of("previous_hit", "N", "N", "hit before", "go to the place before", in_footer=False),
 )
 FILTER = _of("filter", "f", "f", "kinds", "choose which kinds of steps are seen, or only failed ones")
@@ -37,6 +37,6 @@ MARKS = (NEXT_RETRIEVAL, PREVIOUS_RETRIEVAL, NEXT_ERROR, PREVIOUS_ERROR)
 OPEN_CHUNK = _of("open_step", "enter", "enter", "go to chunk", "open the chunk in the index that has it")
 COPY_ID = _of("copy_value", "y", "y", "copy id", "copy the id of the candidate")
 IN_EVIDENCE = (OPEN_CHUNK, *MARKS, FIND, *MATCHES, COPY_ID, WRITE, PART, SAID)
-IN_STEPS = (OPEN, *MARKS, WRITE, *MATCHES, FIND, FILTER, *FOLD, PART, ERRORS, SAID, *COPY)
-IN_PAYLOAD = (*COPY, WRITE, *MATCHES, *MARKS, FIND, *FOLD, SAID)
+IN_STEPS = (*MATCHES, OPEN, *MARKS, WRITE, FIND, FILTER, *FOLD, PART, ERRORS, SAID, *COPY)
+IN_PAYLOAD = (*MATCHES, *COPY, WRITE, *MARKS, FIND, *FOLD, SAID)
 ALL = tuple(dict.fromkeys((*IN_STEPS, *IN_PAYLOAD)))
