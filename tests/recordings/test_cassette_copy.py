@@ -13,6 +13,7 @@ import yaml
 
 from tests.shared_files import SAMPLES, needs_samples
 from workbench.recordings.model import RecordingError
+from workbench.recordings.picked import parse_path
 from workbench.recordings.slim import Options
 from workbench.recordings.summarize import Summary, summarize_file
 
@@ -132,6 +133,18 @@ def test_an_anchored_value_is_replaced_once_and_its_aliases_follow(tmp_path: Pat
     assert out == text.replace("&v [3, 4]", "&v {dims: 2, norm: 5}")
 
 
+def test_an_interaction_that_aliases_unfold_without_end_stays_and_the_others_are_summarised(tmp_path: Path) -> None:
+    levels = "".join(f"    a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
+    bomb = f"- request: {{method: GET}}\n  response:\n    a0: &a0 [xxxxxxxxxx]\n{levels}"
+    whole = cassette("''", more="    parsed_body: {embedding: [3, 4]}\n")
+    text = whole.replace("interactions:\n", f"interactions:\n{bomb}")
+    out, found = slim(tmp_path, text, Options())
+    assert out == text.replace("[3, 4]", "{dims: 2, norm: 5}")
+    assert [note.message for note in found.notes if "aliases" in note.message] == [
+        "an interaction is too big when its aliases are written out, and stays as it is"
+    ]
+
+
 def test_secrets_are_masked_where_that_is_asked(tmp_path: Path) -> None:
     secret = "sk-" + "a1B2" * 10
     text = cassette(quoted(BODY), more=f"    api_key: {secret}\n")
@@ -152,6 +165,13 @@ def test_a_value_that_cannot_be_replaced_by_itself_is_refused(tmp_path: Path) ->
     text = cassette("''", more="    parsed_body:\n      embedding: # why\n      - &a 3\n      - 4\n      again: *a\n")
     with pytest.raises(RecordingError, match="cannot be replaced by itself"):
         slim(tmp_path, text, Options())
+
+
+def test_a_path_is_not_followed_in_yaml_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "rec.yaml").write_text(cassette(quoted(BODY)))
+    found = summarize_file(tmp_path / "rec.yaml", tmp_path / "out.yaml", WIDE, paths=[parse_path("interactions[].x")])
+    assert found.by_rule == {"W2": 1}
+    assert [note.message for note in found.notes] == ["the path interactions[].x is not followed in YAML"]
 
 
 @needs_samples

@@ -173,19 +173,18 @@ def _with_one(value: object, path: Path, new: object) -> object:
 
 
 def _reads_as(text: bytes, expected: list[object]) -> bool:
-    """Say whether a copy reads as it should: nothing is given away that was not proven."""
+    """Say whether a copy reads as it should: nothing is given away that was not proven.
+
+    They are compared as the rules saw them, which is bounded: two values that aliases unfold into huge ones are not
+    to be compared part by part, and nothing was replaced in those.
+    """
     from workbench.recordings.readers.yaml_events import ItemsOfList
 
     items = ItemsOfList(_INTERACTIONS)
     read = [item.value for item in items.walk([text])]
-    return not items.notes and _same(read, expected)
-
-
-def _same(one: object, other: object) -> bool:
-    try:
-        return one == other
-    except RecursionError:
+    if items.notes or len(read) != len(expected):
         return False
+    return all(interaction_text(one) == interaction_text(other) for one, other in zip(read, expected, strict=True))
 
 
 def _edited(data: bytes, edits: Mapping[Path, object]) -> bytes:

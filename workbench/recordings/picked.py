@@ -20,6 +20,7 @@ from workbench.recordings.document import ByteNode, FileDocument
 from workbench.recordings.model import Note, Span
 from workbench.recordings.scanner import Damage
 from workbench.recordings.seed_vectors import summary_text
+from workbench.recordings.spans import Form
 
 RULE = "W8"
 
@@ -129,6 +130,8 @@ def copy_without_picked(
         size += document.span.end - at
     finally:
         document.close()
+    if document.form == Form.TEXT:
+        return size, Counter(), tuple(Note(f"the path {path.text} is not followed in YAML") for path in paths)
     taken = Counter({RULE: sum(each.vectors for each in met.values())})
     return size, +taken, tuple(note for path in paths for note in _notes(path, met[path.text]))
 
