@@ -85,6 +85,8 @@ class AttemptLog:
         destination = asked.destination
         namespace = None if destination is None else destination.namespace
         instance = self._begin(seen.started_ms)
+        if instance is None:
+            return
         if destination is not None and destination.fingerprint is not None:
             self._describe(destination.namespace, destination.fingerprint)
         cancelled = seen.outcome is None
@@ -117,36 +119,44 @@ class AttemptLog:
         """Write a change of route as it was announced; ``warn`` is ``primary->fallback`` or the other way."""
         origin, target = (Leg(word) for word in warn.split("->"))
         instance = self._begin(at_ms)
-        self._write(
-            LoggedTransition(line=0, instance=instance, at_ms=at_ms, origin=origin, target=target, message=message)
-        )
+        if instance is not None:
+            self._write(
+                LoggedTransition(line=0, instance=instance, at_ms=at_ms, origin=origin, target=target, message=message)
+            )
 
     def reset(self, at_ms: float) -> None:
         """Write an operator's reset."""
-        self._write(LoggedReset(line=0, instance=self._begin(at_ms), at_ms=at_ms))
+        instance = self._begin(at_ms)
+        if instance is not None:
+            self._write(LoggedReset(line=0, instance=instance, at_ms=at_ms))
 
     def close(self) -> None:
         """Give the file back; a later record opens it again."""
         self._log.close()
 
-    def _begin(self, at_ms: float) -> str:
-        """Give the instance to write under, announced by its start and its configuration when it is new."""
+    def _begin(self, at_ms: float) -> str | None:
+        """Give the instance to write under, announced by its start and its configuration when it is new.
+
+        None when the log does not take even these: lines without them would be read under other rules.
+        """
         if self._instance is not None and self._pid == os.getpid():
             return self._instance
         self._instance = instance = uuid.uuid4().hex
         self._pid = os.getpid()
         self._said.clear()
         self._write(LoggedStart(line=0, instance=instance, at_ms=at_ms))
-        self._write(
-            LoggedConfig(
-                line=0,
-                instance=instance,
-                failure_streak_threshold=self._config.failure_streak_threshold,
-                cooldown_ms=self._config.cooldown_ms,
-                dialect=RoutingDialect(),
-            )
+        if self._instance is not None:
+            self._write(self._configured(instance))
+        return self._instance
+
+    def _configured(self, instance: str) -> LoggedConfig:
+        return LoggedConfig(
+            line=0,
+            instance=instance,
+            failure_streak_threshold=self._config.failure_streak_threshold,
+            cooldown_ms=self._config.cooldown_ms,
+            dialect=RoutingDialect(),
         )
-        return instance
 
     def _describe(self, namespace: str, fingerprint: Fingerprint) -> None:
         """Say what a namespace was built with, once, and again when that changes."""
