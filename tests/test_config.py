@@ -105,6 +105,16 @@ def test_the_address_of_ollama_may_be_given_with_its_compatible_part(tmp_path: P
     assert near.address.at("api/embed") == "http://box:11434/api/embed"
 
 
+def test_what_else_stands_in_a_request_is_said_and_a_service_that_cuts_is_told_not_to(tmp_path: Path) -> None:
+    text = '[embedders.v]\nkind = "openai"\nmodel = "voyage-3.5"\nbase_url = "https://v.test/v1"\n'
+    (voyage,) = read(tmp_path, text).embedders
+    assert isinstance(voyage, ServerEmbedder)
+    assert voyage.send == (("truncation", False),)
+    (voyage,) = read(tmp_path, text + 'send = { truncation = true, user = "me" }').embedders
+    assert isinstance(voyage, ServerEmbedder)
+    assert voyage.send == (("truncation", True), ("user", "me"))
+
+
 SERVER = '[embedders.a]\nkind = "openai"\nmodel = "m"\ndimensions = 4\n'
 ROUTED = SERVER + "[embedders.r]\nkind = 'auto-fallback'\n"
 
@@ -128,6 +138,9 @@ ROUTED = SERVER + "[embedders.r]\nkind = 'auto-fallback'\n"
         (SERVER + "base_url = 'ftp://x'", 5, "http://"),
         (SERVER + "base_url = 'https://me:secret@x'", 5, "no password"),
         (SERVER + "max_input_chars = -1", 5, "at least 1"),
+        (SERVER + "send = { model = 'other' }", 5, "must not hold model"),
+        (SERVER + "send = { keep = [1] }", 5, "must be a table"),
+        (SERVER + "send = 3", 5, "must be a table"),
         (SERVER + "[embedders.minilm]\nkind = 'openai'", 5, "known without configuration"),
         (ROUTED + "primary = 'a'\nfallback = 'b'", 8, "no embedder of this file"),
         (ROUTED + "primary = 'a'\nfallback = 'a'", 8, "the same embedder"),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workbench.embedders.configured import Configured, Leg, LocalEmbedder, RoutedEmbedder, ServerEmbedder
     from workbench.embedders.endpoint import Address
     from workbench.embedders.keys import KeySource
+    from workbench.embedders.serving import Plain
 
 _V = TypeVar("_V", str, int, bool)
 
@@ -34,6 +35,7 @@ _SERVER = (
     "max_batch_inputs",
     "max_batch_chars",
     "timeout_seconds",
+    "send",
 )
 _ROUTED = (*_COMMON, "primary", "fallback", "failure_streak_threshold", "cooldown_ms", "log")
 _KEYS = {"openai": _SERVER, "ollama": _SERVER, "auto-fallback": _ROUTED}
@@ -41,6 +43,10 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
 _LOOKS_LIKE_A_KEY = re.compile(r"(?:sk|pk|key|pa|hf|AIza)[-_]?[A-Za-z0-9_-]{16,}|[A-Za-z0-9_-]{32,}")
 _TYPES = {str: "a string", int: "a whole number", bool: "true or false"}
+_OURS = ("model", "input", "encoding_format", "dimensions", "truncate", "input_type")
+_WHOLE: Mapping[str, Mapping[str, Plain]] = {"voyage": {"truncation": False}}
+"""What a provider must be told so that it refuses what is too long instead of cutting it."""
+
 _OPENAI_URL = "https://api.openai.com/v1"
 
 
@@ -175,7 +181,21 @@ def _server(table: _Table) -> ServerEmbedder:
         policy=policy,
         limits=limits,
         read_timeout_s=table.whole("timeout_seconds", most=86_400),
+        send=_send(table, None if entry is None else entry.provider),
     )
+
+
+def _send(table: _Table, provider: str | None) -> tuple[tuple[str, Plain], ...]:
+    """Read what else stands in each request; a service that cuts in silence unless told not to is told."""
+    given = table.values.get("send", {})
+    if not isinstance(given, dict) or not all(isinstance(value, str | int | float) for value in given.values()):
+        raise table.fault(
+            "send must be a table of strings, numbers and booleans, such as { truncation = false }", "send"
+        )
+    ours = [key for key in given if key in _OURS]
+    if ours:
+        raise table.fault(f"send must not hold {', '.join(ours)}: this program puts that there itself", "send")
+    return tuple({**_WHOLE.get(provider or "", {}), **given}.items())
 
 
 def _address(table: _Table, kind: str) -> Address:

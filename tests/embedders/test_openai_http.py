@@ -11,8 +11,11 @@ from tests.embedders.asking import Watched, openai
 from tests.embedders.misbehaving_server import BatchRefusal, Hashing, MisbehavingServer
 from workbench.embedders.activity import AnswerCame, BatchSplit, RequestSent
 from workbench.embedders.batching import BatchLimits
+from workbench.embedders.endpoint import Address, Endpoint
 from workbench.embedders.failures import InputTooLong
+from workbench.embedders.openai_http import OpenAIProvider
 from workbench.embedders.protocol import BuildingProvider, PrefixPolicy
+from workbench.embedders.serving import Served
 
 TEXTS = [f"text number {number} about boats" for number in range(10)]
 
@@ -94,6 +97,13 @@ async def test_prefixes_and_purpose_are_sent_as_configured(server: MisbehavingSe
     await provider.embed("boats", purpose="document")
     asked = [(body["input"], body["input_type"], body["dimensions"]) for body in server.asked.bodies]
     assert asked == [(["query: boats"], "query", 64), (["passage: boats"], "document", 64)]
+
+
+async def test_what_else_is_configured_stands_in_each_request_and_replaces_nothing(server: MisbehavingServer) -> None:
+    served = Served("test-embedder", 64, send=(("truncation", False), ("model", "other")))
+    await OpenAIProvider(served, Endpoint(Address(f"{server.url}/v1"))).embed("boats", purpose="query")
+    (body,) = server.asked.bodies
+    assert (body["truncation"], body["model"]) == (False, "test-embedder")
 
 
 async def test_a_length_that_nobody_declared_is_learnt_and_then_holds(server: MisbehavingServer) -> None:

@@ -12,6 +12,7 @@ from workbench.embedders.keys import KeySource
 from workbench.embedders.known import KnownEmbedder
 from workbench.embedders.models import model_table
 from workbench.embedders.protocol import PrefixPolicy
+from workbench.embedders.serving import Plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class ServerEmbedder:
         send_dimensions: whether the server is asked for this length, which not every server understands.
         max_input_chars: as configured; None leaves it to the model table.
         read_timeout_s: how long to wait for the next bytes of an answer; None for the usual time.
+        send: what else stands in every request.
     """
 
     name: str
@@ -36,6 +38,7 @@ class ServerEmbedder:
     policy: PrefixPolicy = field(default_factory=PrefixPolicy)
     limits: BatchLimits = DEFAULT_LIMITS
     read_timeout_s: float | None = None
+    send: tuple[tuple[str, Plain], ...] = ()
 
     @property
     def model_id(self) -> str:

@@ -27,7 +27,12 @@ class OllamaProvider(ServedProvider):
     kind = "ollama"
 
     def _request(self, texts: Sequence[str], purpose: Purpose) -> tuple[str, bytes]:
-        body: dict[str, object] = {"model": self.model_id, "input": list(texts), "truncate": False}
+        body: dict[str, object] = {
+            **dict(self._served.send),
+            "model": self.model_id,
+            "input": list(texts),
+            "truncate": False,
+        }
         if self._served.send_dimensions and self._dims is not None:
             body["dimensions"] = self._dims
         return "api/embed", json.dumps(body, ensure_ascii=False).encode()

@@ -25,7 +25,12 @@ class OpenAIProvider(ServedProvider):
     kind = "openai"
 
     def _request(self, texts: Sequence[str], purpose: Purpose) -> tuple[str, bytes]:
-        body: dict[str, object] = {"model": self.model_id, "input": list(texts), "encoding_format": "float"}
+        body: dict[str, object] = {
+            **dict(self._served.send),
+            "model": self.model_id,
+            "input": list(texts),
+            "encoding_format": "float",
+        }
         if self._served.send_dimensions and self._dims is not None:
             body["dimensions"] = self._dims
         if self.policy.input_type:

@@ -65,6 +65,7 @@ def _server(configured: ServerEmbedder, observer: Observer, retries: RetryPolicy
         configured.max_input_chars,
         configured.policy,
         configured.limits,
+        configured.send,
     )
     timeouts = Timeouts() if configured.read_timeout_s is None else Timeouts(read_s=configured.read_timeout_s)
     endpoint = Endpoint(configured.address, configured.key, timeouts=timeouts)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from workbench.embedders.endpoint import Endpoint, HttpAnswer
     from workbench.embedders.tokens import TokenCounter
 
+Plain = str | int | float | bool
+"""A value that a request may hold beside what this package puts there."""
+
 _MOST_DIMS = 16_384
 _BYTES_PER_NUMBER = 40
 _BYTES_AROUND = 1 << 20
@@ -41,6 +44,7 @@ class Served:
         dimensions: the length of its vectors; None learns it from the first answer.
         send_dimensions: whether the server is asked for this length.
         max_input_chars: what was declared, in UTF-16 code units.
+        send: what else stands in every request, such as a server's own switch against cutting in silence.
     """
 
     model: str
@@ -49,6 +53,7 @@ class Served:
     max_input_chars: int | None = None
     policy: PrefixPolicy = field(default_factory=PrefixPolicy)
     limits: BatchLimits = DEFAULT_LIMITS
+    send: tuple[tuple[str, Plain], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
