@@ -193,15 +193,23 @@ def _edited(data: bytes, edits: Mapping[Path, object]) -> bytes:
     parts: list[str] = []
     at = 0
     for start, end, prefix, new in _places(text, _tree(edits)):
-        before = text[:start].rstrip(" \t\r\n") if text[start - 1 : start].isspace() else text[:start]
-        if before[-1:] in _BEFORE_VALUE and len(before) >= at:
-            parts += (text[at : len(before)], " ")
+        # A block begins on a line of its own, and a summary must not where its key is indented as far.
+        stop = _before_blanks(text, start)
+        if stop > at and text[stop - 1] in _BEFORE_VALUE:
+            parts += (text[at:stop], " ")
         else:
             parts.append(text[at:start])
         parts.append(prefix + _yaml(new))
         at = end
     parts.append(text[at:])
     return "".join(parts).encode("utf-8")
+
+
+def _before_blanks(text: str, at: int) -> int:
+    """Give where the blanks begin that end at a place."""
+    while at and text[at - 1] in " \t\r\n":
+        at -= 1
+    return at
 
 
 def _tree(edits: Mapping[Path, object]) -> dict[object, object]:
@@ -241,7 +249,7 @@ def _places(text: str, tree: Mapping[object, object]) -> Iterator[tuple[int, int
         if not isinstance(event, yaml.NodeEvent):
             continue
         if not isinstance(event, yaml.CollectionStartEvent):
-            last = event.start_mark.index + len(text[event.start_mark.index : event.end_mark.index].rstrip())
+            last = max(event.start_mark.index, _before_blanks(text, event.end_mark.index))
         below = _descend(frames, event, tree)
         new = below.get(_HERE, _HERE) if below else _HERE
         if new is not _HERE and whole is None and not isinstance(event, yaml.AliasEvent):
