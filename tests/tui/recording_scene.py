@@ -16,6 +16,7 @@ from workbench.crosscheck.indexed import IndexedNamespace
 from workbench.crosscheck.joining import Joined, JoinedChunk, JoinedRetrieval
 from workbench.crosscheck.spaces import Against, WrongSpace
 from workbench.index.problems import SourceError
+from workbench.recordings.heaviest import Heaviest, HeavyPlace
 from workbench.recordings.model import Candidate, Note, Passage, RecordedError, Retrieval, Run, Span, Step
 
 RUN = "support/recordings/run-0742-1.json"
@@ -96,7 +97,7 @@ STEPS = (
 )
 
 _LISTED = (
-    ("guide/part-4.md#0", 0.8312, True, None),
+    ("guide/part-26.md#86", 0.8312, True, None),
     ("guide/part-11.md#0", 0.7104, True, None),
     ("guide/part-2.md#0", 0.6401, True, None),
     ("guide/part-3.md#0", 0.5811, False, "low score"),
@@ -141,7 +142,7 @@ def _joined(retrieval: Retrieval) -> JoinedRetrieval:
     """With the index at hand: the best chunk was read only in part, the last query is of another model."""
     namespace = IndexedNamespace(INDEX, "handbook", _SMALL, ChunkCeiling(2_000, "embedder"), 8_214, _NoChunks())
     chunks = [JoinedChunk(INDEX, "handbook", 800, 0, 2_000) for _ in retrieval.candidates or ()]
-    chunks[0] = JoinedChunk(INDEX, "handbook", 7_420, 5_420, 2_000, clipped=True)
+    chunks[0] = JoinedChunk(INDEX, "handbook", 6_889, 4_889, 2_000, clipped=True)
     wrong = WrongSpace(Against.INDEX, _ADA, _SMALL, "model") if retrieval.fingerprint == _ADA else None
     return JoinedRetrieval(retrieval, namespace, False, tuple(chunks), wrong)
 
@@ -171,7 +172,28 @@ def run() -> FakeRecording:
     """Give the run of the design."""
     alone = report(RUN, tuple(map(_alone, RETRIEVALS)))
     joined = report(RUN, tuple(map(_joined, RETRIEVALS)))
-    return FakeRecording(alone, joined, TEXT.data)
+    return FakeRecording(alone, joined, TEXT.data, heavy=HEAVY)
+
+
+HEAVY = Heaviest(
+    (
+        HeavyPlace("events[].payload.results[].embedding", 36, 977_400, 1_224, "embedding"),
+        HeavyPlace("events[].payload.queryEmbedding.embedding", 3, 81_450, 102, "embedding"),
+        HeavyPlace("snapshot.memory.embeddings[]", 3, 81_450, 102, "embeddings"),
+    ),
+    (HeavyPlace("events[].payload.output", 4, 30_720, 136, "W2"),),
+    2_760_000,
+)
+
+
+def huge() -> FakeRecording:
+    """Give one of which only the first steps are read, and the rest when its gate opens."""
+    first = FakeRecording(
+        report(RUN, steps=STEPS[:8], vectors=VectorTotals(0, 0, 1_070_000_000, None)),
+        text=TEXT.data,
+        size=1_070_000_000,
+    )
+    return replace(run(), first=first, size=1_070_000_000)
 
 
 def cut_short() -> FakeRecording:

@@ -128,6 +128,38 @@ class TestRetrievals:
         assert picture(SMALL_TERMINAL, "2", "right_square_bracket", ascii_only=True)
 
 
+class TestSizes:
+    """Where the bytes are."""
+
+    @SIZES
+    def test_the_heaviest_places(self, picture: Picture, size: tuple[int, int]) -> None:
+        """Before and after, what w writes and where; most bytes first, likely vectors apart."""
+        assert picture(size, "3")
+
+    @SIZES
+    def test_of_a_damaged_file(self, picture: Picture, size: tuple[int, int]) -> None:
+        """No copy, and why."""
+        assert picture(size, "3", on=scene.CUT)
+
+
+class TestSoFar:
+    """A recording in a folder that is too big to be read unasked."""
+
+    @SIZES
+    def test_its_first_steps(self, picture: Picture, size: tuple[int, int]) -> None:
+        """How much is known, how big it is, the key that reads all; never as a verdict."""
+        reader = FakeReader(
+            {"support/recordings": (scene.RUN, scene.PLAIN), scene.RUN: scene.huge(), scene.PLAIN: scene.plain()}
+        )
+        assert picture(size, "tab", reader=reader, paths=("support/recordings",))
+
+
+@pytest.mark.parametrize("size", [(160, 48), (200, 50)], ids=["160x48", "200x50"])
+def test_three_columns(picture: Picture, size: tuple[int, int]) -> None:
+    """Evidence and payload beside the steps, and the best candidate open at its cut."""
+    assert picture(size, *_TO_RETRIEVAL)
+
+
 @SIZES
 def test_the_name_of_the_slim_copy_is_asked_for(picture: Picture, size: tuple[int, int]) -> None:
     """A name beside the recording is offered."""

@@ -206,7 +206,7 @@ class TestRetrievals:
             assert "4 rejected" in rows[line]
             assert "0.6401" in rows[line - 1]
             assert "low score" in rows[line + 1]
-            assert "✂ 5,420" in app.row("0.8312")
+            assert "✂ 4,889" in app.row("0.8312")
             assert "“refund after 40 days”" in app.text
             assert "✓" in app.row("space  ")
 

@@ -29,7 +29,7 @@ async def test_what_was_found_is_seen_without_leaving_the_steps(size: tuple[int,
         await _at_retrieval(app)
         assert "refund after 40 days" in app.text
         assert "Retrieval #2" in app.text
-        assert "✂ 5,420" in app.text
+        assert "✂ 4,889" in app.text
 
 
 async def test_a_step_that_did_not_search_has_its_payload_alone() -> None:
@@ -74,7 +74,7 @@ async def test_from_160_columns_on_the_chunk_of_the_candidate_is_open_below_the_
     async with driven(scene.reader(), paths=scene.PATHS, size=WIDE_TERMINAL) as app:
         steps = await _at_retrieval(app)
         await app.until(lambda: "go to chunk" in app.text)
-        assert "▎ Section 0." in app.text
+        assert "the embedder stopped reading here" in app.text
         assert steps.list.region.right <= steps.evidence.list.region.x
         assert steps.payload.list.region.y > steps.evidence.list.region.y
 

@@ -188,13 +188,9 @@ def _threshold_line(evidence: Evidence, width: int, signs: Signs) -> Line:
         tail.add(", not all recorded", Tone.WARN)
     label = "no threshold recorded" if retrieval.threshold is None else f"threshold {retrieval.threshold:.4g}"
     _, at_bar, bar = _columns(width)
-    line = (
-        Line()
-        .rule_to(at_bar + bar + (1 if width >= _TIGHT else 0), signs.cut, Tone.WARN_FILL)
-        .add(" ")
-        .add(label, Tone.WARN, bold=True)
-        .add(" ")
-    )
+    begin = min(at_bar + bar + (1 if width >= _TIGHT else 0), width - tail.cells - cells(label) - 2)
+    line = Line().rule_to(max(2, begin), signs.cut, Tone.WARN_FILL)
+    line.add(" ").add(label, Tone.WARN, bold=True).add(" ")
     return line.rule_to(width - tail.cells, signs.cut, Tone.WARN_FILL).extend(tail.spans)
 
 

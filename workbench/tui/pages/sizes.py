@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.checkup.wording import counted, size_text
 from workbench.recordings.secrets import mask_text
-from workbench.tui.draw import Line, Tone, cells, clip_start, number, titled_rule
+from workbench.tui.draw import Ground, Line, Tone, cells, clip_start, number, titled_rule
 from workbench.tui.pages.parts import Frame, Page, share_bar
 
 if TYPE_CHECKING:
@@ -66,13 +66,17 @@ def _what_w_writes(page: Page, vectors: VectorTotals, choice: SlimChoice, out: s
     if vectors.likely:
         kept = "summarised too" if choice.wide else "kept as they are"
         likely = f"{counted(vectors.likely, 'likely vector')} {kept}"
-    _option(page, "likely", likely, "t", choice.wide, frame)
+    does = ("takes them", "keeps them") if vectors.likely else None
+    _option(page, "likely", likely, "t", does, choice.wide, frame)
     masked = "masked in the copy" if choice.redact else "kept as they are"
-    _option(page, "secrets", masked, "m", choice.redact, frame)
+    _option(page, "secrets", masked, "m", ("masks them", "keeps them"), choice.redact, frame)
 
 
-def _option(page: Page, name: str, said: str, key: str, on: bool, frame: Frame) -> None:
-    tail = Line().add(f"  {key}", Tone.ACCENT, bold=True).add(" keep" if on else " change", Tone.MUTED)
+def _option(page: Page, name: str, said: str, key: str, does: tuple[str, str] | None, on: bool, frame: Frame) -> None:
+    """Say how it is chosen, and what the key does: the first while it is off, the second while it is on."""
+    tail = Line()
+    if does is not None:
+        tail.add(f"  {key}", Tone.ACCENT, bold=True).add(f" {does[on]}", Tone.MUTED)
     line = Line().add(name, Tone.FAINT).to(9).add(said, Tone.TEXT if on else Tone.MUTED)
     page.add(line.cut(frame.width - tail.cells, frame.signs.more).right(tail, frame.width))
 
@@ -87,9 +91,11 @@ def _places(page: Page, places: tuple[HeavyPlace, ...], size: int, frame: Frame,
     head.right(Line().add("share", Tone.FAINT), name + _COUNT + _SIZE + _SHARE)
     page.add(head.right(Line().add("rule", Tone.FAINT), frame.width))
     for each in places:
+        here = len(page.stops) == frame.selected
         page.stops.append(len(page.lines))
         path = clip_start(mask_text(each.path) or "the record itself", name - 1, frame.signs.more)
-        line = Line().add(path)
+        line = Line((Ground.CURSOR if frame.focused else Ground.CURSOR_BLURRED) if here else Ground.PLAIN)
+        line.add(path, bold=here)
         line.right(Line().add(number(each.count), Tone.MUTED), name + _COUNT)
         line.right(Line().add(size_text(each.size), bold=True), name + _COUNT + _SIZE)
         line.right(Line().add(_share(each.size, size), Tone.MUTED), name + _COUNT + _SIZE + _SHARE)

@@ -91,6 +91,15 @@ class Sizes(RecordingView):
         """Draw the page anew."""
         self.list.show(self._page, keep=True)
 
+    def actions_here(self) -> tuple[Action, ...]:
+        """Nothing can be chosen of a copy that cannot be written."""
+        vectors = self.recorded.report.vectors if self.recorded is not None else None
+        copied = vectors is not None and vectors.bytes_after is not None
+        without = () if copied else (WRITE, _MASK, _LIKELY)
+        if vectors is not None and not vectors.likely:
+            without = (*without, _LIKELY)
+        return tuple(each for each in self.ACTIONS if each not in without)
+
     @property
     def _choice(self) -> SlimChoice:
         return self.subject.source.slim if self.subject is not None else SlimChoice()
