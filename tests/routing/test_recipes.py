@@ -50,7 +50,8 @@ def test_the_listener_for_pybreaker_writes_a_log_that_is_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (recipe,) = re.findall(r"^```py\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```py\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    (recipe,) = (block for block in blocks if "pybreaker" in block)
     stand_in = types.SimpleNamespace(CircuitBreakerListener=object, CircuitBreaker=_Breaker)
     down = {"now": False}
 
