@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -204,3 +205,9 @@ def test_opening_an_embedder_asks_nobody_and_reads_no_key(tmp_path: Path, monkey
         assert (provider.model_id, provider.dimensions) == (configured.model_id, configured.dimensions)
         assert provider.host is not None
         assert provider.answered_model is None
+
+
+def test_the_configuration_in_the_readme_can_be_read(tmp_path: Path) -> None:
+    readme = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```\n(\[embedders\..*?)^```", readme, flags=re.MULTILINE | re.DOTALL)
+    assert [embedder.name for embedder in read(tmp_path, block).embedders] == ["small", "routed"]
