@@ -183,10 +183,15 @@ class KeyBook:
             return
         space, outcome = shape.namespace, shape.outcome
         if outcome in (Outcome.VECTOR, Outcome.PARTIAL):
-            lacking = self._lacking(space, attempt, keys, place)
+            lacking = _lacking(attempt, keys)
             served = tuple(key for key in keys if key not in lacking) if lacking else keys
             self._served(space, served)
             self._hold(place, served)
+            nulls = attempt.null_count or len(attempt.null_indexes or ())
+            if nulls:
+                self._counted[place] = len(keys)
+                if attempt.null_indexes is None:
+                    self._remember_loose(space, keys, nulls, place)
         else:
             self._counted[place] = len(keys)
             lacking = set(keys)
@@ -208,20 +213,12 @@ class KeyBook:
                 del self._failed[next(iter(self._failed))]
         return attempt.keys
 
-    def _lacking(self, space: str | None, attempt: Told, keys: tuple[str, ...], place: int) -> set[str]:
-        """Find the keys that came back without a vector; where the log does not say which, remember the batch."""
-        nulls = attempt.null_count or len(attempt.null_indexes or ())
-        if not nulls:
-            return set()
-        self._counted[place] = len(keys)
-        if attempt.null_indexes is not None:
-            return {keys[index] for index in attempt.null_indexes if index < len(keys)}
+    def _remember_loose(self, space: str | None, keys: tuple[str, ...], nulls: int, place: int) -> None:
+        """Remember a batch of which the log does not say what came back without a vector."""
         if self._room(len(keys)):
-            self._served(space, keys)
             self._loose[place] = LooseBatch(nulls, set(keys))
             for key in keys:
                 self._loose_of.setdefault((space, key), []).append(place)
-        return set()
 
     def _served(self, space: str | None, keys: Iterable[str]) -> None:
         pending, loose_of = self._pending, self._loose_of
@@ -246,6 +243,11 @@ class KeyBook:
             return False
         self._held += count
         return True
+
+
+def _lacking(attempt: Told, keys: tuple[str, ...]) -> set[str]:
+    """Find the keys that came back without a vector, as far as the log says which."""
+    return {keys[index] for index in attempt.null_indexes or () if index < len(keys)}
 
 
 def is_document(attempt: Attempt) -> bool:

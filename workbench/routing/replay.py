@@ -300,7 +300,7 @@ class Replay:
             last_error_kind=kind,
             last_error=None if calls.health[call] else _last_error(kind, *legs),
             divergence=divergence_text(calls, self._states, self._against, call),
-            flags=Flag(int(calls.flags[call])),
+            flags=Flag(int(columns.flags[call])),
             primary=legs[0],
             fallback=legs[1],
             namespace=self.ledger.rows[namespace].namespace if namespace >= 0 else None,
