@@ -327,6 +327,27 @@ def test_an_object_nested_beyond_reason_is_said_and_passed_over() -> None:
     assert problems[0].startswith("line 2 is half written, or nothing that this format holds")
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("https://me:pass@host.example:8/v1?key=sk-123#x", "https://host.example:8/v1"),
+        ("host.example/v1", "host.example/v1"),
+        ("http://host.example/v1/a@b", "http://host.example/v1/a@b"),
+        ("?key=sk-123", None),
+    ],
+)
+def test_an_address_is_kept_without_what_may_be_a_secret(said: str, kept: str | None) -> None:
+    (attempt,), problems = attempts_and_problems(litellm.read, lines(payload("a", 0, trace="t", api_base=said)))
+    assert attempt.server == kept
+    assert "sk-123" not in repr(problems)
+
+
+def test_a_kind_of_failure_that_is_a_message_is_not_kept() -> None:
+    log = lines(payload("a", 0, ok=False, trace="t", error_information={"error_class": "could not embed 'a secret'"}))
+    (attempt,), _ = attempts_and_problems(litellm.read, log)
+    assert attempt.error_type == "error"
+
+
 def test_hostile_names_are_cut_to_a_length_that_can_be_shown() -> None:
     name = "\x1b[2J" + "x" * 10_000
     _, problems = attempts_and_problems(litellm.read, lines(payload(name, 0, trace="t", model_group=name)))

@@ -15,7 +15,7 @@ from workbench.routing.foreign.asked import Asked
 from workbench.routing.foreign.bodies import answer_of, as_text, as_whole, decoded, texts_of
 from workbench.routing.foreign.reading import Problems, read_asked, with_answer
 from workbench.routing.foreign.values import FoundValue, in_utf8, json_values
-from workbench.routing.foreign.words import Where, failure_of, where_of
+from workbench.routing.foreign.words import Where, address_of, failure_of, kind_of_failure, where_of
 from workbench.routing.log_format import epoch_ms
 from workbench.routing.model import Attempt, LogProblem, Operation, Record
 
@@ -110,7 +110,7 @@ def _asked(line: int, payload: _Payload, problems: Problems) -> Asked | None:
     texts, count = texts_of(bytes(payload.messages))
     error = payload.error_information if isinstance(payload.error_information, dict) else {}
     failed = payload.status != "success"
-    error_type = (as_text(error.get("error_class")) or "error") if failed else None
+    error_type = kind_of_failure(as_text(error.get("error_class"))) if failed else None
     model = as_text(payload.model)
     where = _where(payload.metadata)
     attempt = Attempt(
@@ -129,7 +129,7 @@ def _asked(line: int, payload: _Payload, problems: Problems) -> Asked | None:
         namespace=where.namespace,
         keys=where.keys,
         status_code=as_whole(error.get("error_code")) if failed else None,
-        server=as_text(payload.api_base),
+        server=address_of(as_text(payload.api_base)),
     )
     if not failed:
         attempt = with_answer(attempt, answer_of(bytes(payload.response)), problems)

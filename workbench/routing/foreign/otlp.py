@@ -12,7 +12,7 @@ from workbench.routing.foreign.bodies import Answer, as_text, as_whole
 from workbench.routing.foreign.otlp_spans import FoundSpan, Nesting, spans_of
 from workbench.routing.foreign.reading import Problems, read_asked, with_answer
 from workbench.routing.foreign.values import in_utf8, json_values
-from workbench.routing.foreign.words import Where, failure_of, where_of
+from workbench.routing.foreign.words import Where, address_of, failure_of, kind_of_failure, where_of
 from workbench.routing.model import Attempt, LogProblem, Operation, Record
 
 _WHERE = ("namespace", "db.collection.name", "purpose", "keys")
@@ -114,7 +114,7 @@ def _asked(line: int, span: FoundSpan, problems: Problems) -> Asked | None:
     answer, texts = _answer(span)
     said_error = attributes.text("error.type")
     failed = span.failed or said_error is not None
-    error_type = (said_error or span.exception or "error") if failed else None
+    error_type = kind_of_failure(said_error or span.exception) if failed else None
     parameters = attributes.json("embedding.invocation_parameters") or {}
     named = attributes.text("embedding.model_name")
     request_model = attributes.text("gen_ai.request.model") or as_text(parameters.get("model")) or named
@@ -193,6 +193,6 @@ def _where(span: FoundSpan) -> Where:
 
 
 def _server(span: FoundSpan) -> str | None:
-    address = span.attributes.text("server.address", "url.full")
+    address = address_of(span.attributes.text("server.address", "url.full"))
     port = span.attributes.text("server.port")
     return address if address is None or port is None else f"{address}:{port}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from workbench.core.routing import Outcome
@@ -9,6 +10,7 @@ from workbench.routing.foreign.bodies import as_keys, as_text
 from workbench.routing.log_format import ABORTS
 from workbench.routing.model import Purpose
 
+_KIND = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
 _OPEN_BREAKERS = (
     "CircuitOpenError",
     "CircuitBreakerError",
@@ -17,6 +19,21 @@ _OPEN_BREAKERS = (
     "BrokenCircuitException",
     "RouterRateLimitError",  # LiteLLM: all deployments of the group are in cooldown
 )
+
+
+def kind_of_failure(said: str | None) -> str:
+    """Keep what names a kind of failure; anything else could be a message, which may quote what was sent."""
+    return said if said is not None and _KIND.fullmatch(said) else "error"
+
+
+def address_of(said: str | None) -> str | None:
+    """Give an address without what may be a secret in it: a user with a password before the host, a query behind it."""
+    if said is None:
+        return None
+    before, _, _ = said.partition("?")
+    scheme, separator, rest = before.partition("#")[0].rpartition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}" or None
 
 
 def failure_of(error_type: str | None) -> Outcome:
