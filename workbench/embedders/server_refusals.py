@@ -171,6 +171,12 @@ def _for_good(reply: Reply, said: str) -> RequestRefused:
     )
 
 
+def reason_of(status: int, text: str) -> str:
+    """Say with which status a server answered, and in which words, where it has any."""
+    said = " ".join(_message(text).split())
+    return f"HTTP {status}: {shown(said)}" if said and text.lstrip()[:1] != "<" else f"HTTP {status}"
+
+
 def shown(said: str) -> str:
     """Give what a server said as one short line."""
     flat = " ".join(said.split())

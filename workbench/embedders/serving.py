@@ -14,7 +14,7 @@ from workbench.embedders.batching import DEFAULT_LIMITS, BatchLimits, next_batch
 from workbench.embedders.failures import BatchTooLarge, EmbedderError, Wrong, WrongAnswer
 from workbench.embedders.protocol import PrefixPolicy, ProviderHealth, Purpose, Vector
 from workbench.embedders.retrying import Gate, RetryPolicy, Time, TryAgain, asked_wait
-from workbench.embedders.server_refusals import Reply, refusal_of
+from workbench.embedders.server_refusals import Reply, reason_of, refusal_of
 from workbench.embedders.vectors import checked
 from workbench.embedders.well_formed import well_formed
 
@@ -233,7 +233,7 @@ class ServedProvider(ABC):
         refused = refusal_of(Reply(got.status, text, len(texts), host, self.model_id, chars))
         if refused is not None:
             raise refused
-        raise TryAgain(f"{host} answered HTTP {got.status}", asked_wait(got.headers, self._time.now()))
+        raise TryAgain(f"{host} answered {reason_of(got.status, text)}", asked_wait(got.headers, self._time.now()))
 
     def _same_model(self, model: str | None) -> None:
         if model is None:

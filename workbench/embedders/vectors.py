@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from workbench.embedders.protocol import Vector
 
+_NUMBERS = frozenset((float, int, type(None)))
+
 
 def decoded(value: object, host: str) -> NDArray[np.float32]:
     """Read one vector: a list of numbers (null is NaN), or base64 of little-endian float32.
@@ -29,7 +31,7 @@ def decoded(value: object, host: str) -> NDArray[np.float32]:
             return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4").astype(np.float32)
         except (binascii.Error, ValueError):
             raise WrongAnswer(f"{host} answered with a vector that is no base64 of floats", wrong=Wrong.SHAPE) from None
-    if not isinstance(value, list) or any(isinstance(each, bool | str | list | dict) for each in value):
+    if not isinstance(value, list) or not _NUMBERS.issuperset(map(type, value)):
         raise WrongAnswer(f"{host} answered with a vector that is no list of numbers", wrong=Wrong.SHAPE)
     try:
         with np.errstate(over="ignore"):
