@@ -320,6 +320,16 @@ class FakeText(InMemory):
             raise RecordingError(Unreadable.BEING_WRITTEN, "the file was changed while it was open; open it again")
         return super().read(span)
 
+    def roots(self) -> Iterator[FakeRoot]:
+        return iter((FakeRoot(self.span),) if self.span.size else ())
+
+
+@dataclass(frozen=True)
+class FakeRoot:
+    """The only value at the top of a text."""
+
+    span: Span
+
 
 @dataclass
 class FakeRecording:

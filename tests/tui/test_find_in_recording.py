@@ -163,6 +163,22 @@ class TestFinding:
             await app.press("f", "a", "down", "down", "o", "enter")
             assert "hidden" in app.row("Steps ─")
 
+    async def test_a_recording_without_steps_is_shown_and_searched_as_its_values(self) -> None:
+        report = scene.report(scene.PLAIN, steps=())
+        reader = FakeReader({scene.PLAIN: FakeRecording(report, text=b'{"matches": [{"id": "refunds.md#4"}]}')})
+        async with driven(reader) as app:
+            await app.press("enter")
+            await app.until(lambda: steps_of(app).list.has_focus)
+            await app.until_read()
+            assert "no step is recorded" in app.text
+            assert "refunds.md#4" in app.text
+            await app.press("slash", *"refund", "enter")
+            await app.until_read()
+            assert path_here(steps_of(app)) == "matches.0.id"
+            await to_payload(app)
+            await app.press("Y")
+            assert app.app.clipboard == "matches.0.id"
+
     async def test_a_hit_in_a_folded_step_unfolds_it(self) -> None:
         async with driven(scene.reader(), paths=scene.PATHS) as app:
             await at(app, scene.RUN, "enter", "minus")
@@ -264,11 +280,11 @@ class TestFolding:
     async def test_a_wide_value_comes_in_pages(self) -> None:
         wide = {"all": [f"value {place}" for place in range(1_000)]}
         async with driven(one(wide)) as app:
-            await app.press("enter", "tab")
-            await app.until_read()
+            await app.press("enter")
+            await app.until(lambda: steps_of(app).list.has_focus)
+            steps = await to_payload(app)
             await app.press("enter")
             await app.until_read()
-            steps = steps_of(app)
             assert steps.payload.list.row_count() == 202
             await app.press("end", "enter")
             await app.until_read()

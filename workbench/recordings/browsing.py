@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Protocol
 
 from workbench.recordings import scanner, spans, values
-from workbench.recordings.model import Span
+from workbench.recordings.model import Span, Step
 from workbench.recordings.plain import Plain, plain_end
 from workbench.recordings.scanner import Damage
 from workbench.recordings.spans import Child
@@ -27,6 +27,29 @@ class Text(Protocol):
     def children_of(self, span: Span) -> list[Child]:
         """Give the children of the value in a range, all at once: for what is too big for memory."""
         ...
+
+
+class Rooted(Protocol):
+    """A value at the top of a text."""
+
+    @property
+    def span(self) -> Span:
+        """Where it is."""
+        ...
+
+
+class RootedText(Text, Protocol):
+    """The text of a recording."""
+
+    def roots(self) -> Iterator[Rooted]:
+        """Give the values at the top: one, or one a record."""
+        ...
+
+
+def whole_step(text: RootedText, most: int) -> Step:
+    """Give the first values at the top of a text as the payload of one step, for a recording that has none."""
+    found = tuple(root.span for root in islice(text.roots(), most))
+    return Step(0, None, False, "", "", None, None, None, None, found)
 
 
 class InMemory:

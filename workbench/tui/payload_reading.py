@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from workbench.checkup.wording import norm_text, size_text
 from workbench.core.summary import is_numeric_vector, summarize_vector
 from workbench.recordings import scanner, spans, values
-from workbench.recordings.browsing import InMemory, Member, members_of, members_page
+from workbench.recordings.browsing import InMemory, Member, members_of, members_page, whole_step
 from workbench.recordings.model import Span, Step
 from workbench.recordings.plain import is_plain
 from workbench.recordings.secrets import MASK, mask_text, mask_under, name_over
@@ -68,6 +68,11 @@ def read_payload(recording: OpenRecording, step: Step, job: Job) -> PayloadTree:
     tree = PayloadTree(tops)
     tree.take(unfold(tree, UNFOLDED, job, levels=_FIRST_LEVELS, lines=False))
     return tree
+
+
+def read_whole(recording: OpenRecording, job: Job) -> PayloadTree:
+    """Read the first values of a recording in which no step is told from the others."""
+    return read_payload(recording, whole_step(recording.document, PAGE), job)
 
 
 def _trimmed(text: Text, span: Span) -> Span:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workbench.checkup.recording_report import RecordingReport
     from workbench.crosscheck.joining import JoinedRetrieval
     from workbench.index.job import Job
-    from workbench.recordings.browsing import Text
+    from workbench.recordings.browsing import RootedText
     from workbench.recordings.heaviest import Heaviest
     from workbench.recordings.model import Step
     from workbench.tui.step_tree import StepTree
@@ -27,7 +27,7 @@ class OpenRecording(Protocol):
     """What is asked of an open recording beside its report: the bytes behind a step."""
 
     @property
-    def document(self) -> Text:
+    def document(self) -> RootedText:
         """Its text, by range. Reading raises RecordingError when the file changed."""
         ...
 

@@ -22,6 +22,8 @@ FIND = "find"
 _TYPING_SECONDS = 0.15
 """How long what is typed rests before it is searched for."""
 _NEEDLE_CELLS = 24
+_MOST_VALUES = 200
+"""How many values of a recording without steps are searched: those that are shown."""
 
 
 class StepFinding:
@@ -99,9 +101,11 @@ class StepFinding:
         rows = recorded.rows
 
         def work(recording: OpenRecording, job: Job) -> bool:
+            from workbench.recordings.browsing import whole_step
             from workbench.recordings.finding import find_in
 
-            return find_in(recording.document, [row.step for row in rows], typed, job, hits.append)
+            steps = [row.step for row in rows] or [whole_step(recording.document, _MOST_VALUES)]
+            return find_in(recording.document, steps, typed, job, hits.append)
 
         def then(whole: bool) -> None:
             self._all, self._enough = True, not whole

@@ -25,6 +25,9 @@ _NAMED = 48
 """From so many columns on the title names the step; beside its evidence that says which one it is."""
 
 _FAILURE_ROWS = 3
+_WHOLE = 0
+"""In the place of the number of a step: all values of a recording that has no steps."""
+
 PAYLOAD, _UNFOLD, _COPIED = "payload", "unfold", "copied"
 
 
@@ -52,22 +55,23 @@ class StepPayload:
 
     def read(self) -> None:
         """Read the payload of the step under the cursor, unless it is there or on its way."""
-        here = self._view.here
-        if here is None:
+        recorded, here = self._view.recorded, self._view.here
+        if recorded is None or (here is None and recorded.rows):
             return
-        step = here.step
-        if step.n == self._read_of and (self.tree is not None or self.why or PAYLOAD in self._view.asked):
+        step = here.step if here is not None else None
+        number = step.n if step is not None else _WHOLE
+        if number == self._read_of and (self.tree is not None or self.why or PAYLOAD in self._view.asked):
             return
-        if step.n != self._read_of:
+        if number != self._read_of:
             self._view.drop(_UNFOLD)
             self._wanted = None
-        self.tree, self._read_of, self.why = None, step.n, ""
+        self.tree, self._read_of, self.why = None, number, ""
         self.list.put(0, 0)
 
         def work(recording: OpenRecording, job: Job) -> PayloadTree:
-            from workbench.tui.payload_reading import read_payload
+            from workbench.tui.payload_reading import read_payload, read_whole
 
-            return read_payload(recording, step, job)
+            return read_whole(recording, job) if step is None else read_payload(recording, step, job)
 
         def then(tree: PayloadTree) -> None:
             self.tree = tree
@@ -124,7 +128,7 @@ class StepPayload:
     def _nothing(self) -> str:
         if self.why:
             return self.why
-        if self.tree is None and self._view.here is not None:
+        if self.tree is None and PAYLOAD in self._view.asked:
             return "being read …"
         return "nothing more is recorded of this step"
 
@@ -144,6 +148,8 @@ class StepPayload:
             row, here = self.row, self._view.here
             said = "the last one counts" if row is not None and row.node.repeated is not None else ""
             title = f"Payload of {step_name(here)}" if here is not None and width >= _NAMED else "Payload"
+            if here is None and self._read_of == _WHOLE:
+                title = "The values of the file"
             rows = [payload_head(title, row.node.path if row is not None else "", frame, said)]
             if here is not None and here.failed:
                 rows += failure_lines(here, width, frame.signs, _FAILURE_ROWS if roomy else 1)

@@ -235,7 +235,9 @@ class Steps(ChosenSteps):
 
     def show_hit(self, hit: Hit) -> None:
         """Go to the step, and to the value in its payload with the way to it unfolded."""
-        if self.go_to(hit.step) and hit.part in ("key", "value"):
+        recorded = self.recorded
+        alone = recorded is not None and not recorded.rows
+        if (alone or self.go_to(hit.step)) and hit.part in ("key", "value"):
             self.payload.reveal(hit.span, hit.way.steps() if hit.way is not None else ())
 
     def action_next_hit(self) -> None:
