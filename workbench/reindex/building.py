@@ -107,6 +107,7 @@ class Builder:
         self._stop = stop or Stop()
         self._dims = int(parse_fingerprint(sibling.settings.fingerprint).dims)
         self._total, self._done, self._quarantined = sibling.counts()
+        self._reused = sibling.reused()
         self._requests, self._tokens, self._chars, _ = sibling.journal_totals()
         self._spent_here = 0
         self._began = time.monotonic()
@@ -153,7 +154,7 @@ class Builder:
         return Progress(
             done=self._done,
             total=self._total,
-            reused=0,
+            reused=self._reused,
             quarantined=self._quarantined,
             requests=self._requests,
             retries=0,

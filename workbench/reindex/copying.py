@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workbench.core.fingerprint import parse_fingerprint
 from workbench.index.adapters.native import native_mappings
-from workbench.index.schema import CHUNK_COLUMNS, first_row
-from workbench.index.sql import qualified, quoted
+from workbench.index.schema import CHUNK_COLUMNS, GENERATIONS, NAMESPACES, SCHEMA, first_row
+from workbench.index.sql import literal, qualified, quoted
 from workbench.index.workspace import Access, Member, together
 from workbench.index.writing import transaction
 from workbench.reindex.model import Fate, ReindexError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from workbench.index.job import Job
     from workbench.index.mapping import TableMapping
+    from workbench.reindex.model import Settings
 
 SIB = "sib"
 _DIGESTED = tuple(name for name in CHUNK_COLUMNS if name not in ("seq", "id", "read_chars", "embedder_fp"))
@@ -47,6 +49,33 @@ class Difference:
         return not self.changed and not self.gone
 
 
+def keeps(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, settings: Settings) -> str:
+    """Write the SQL condition under which a row's vector is kept; ``false`` where nothing can be.
+
+    Its fingerprint, the prefixes and the place where it was made must be the target's, and it must have been read
+    whole: what is not known of a vector is a reason to make it again.
+    """
+    if mapping.vector is None or mapping.fixed_dims != parse_fingerprint(settings.fingerprint).dims:
+        return "false"
+    row = first_row(
+        cursor,
+        "SELECT coalesce(g.document_prefix, ''), coalesce(g.query_prefix, ''), g.runtime, g.embedder_fp"
+        f" FROM {qualified(SCHEMA, NAMESPACES)} n JOIN {qualified(SCHEMA, GENERATIONS)} g"
+        " ON g.generation = n.active_generation AND g.namespace = n.namespace WHERE n.namespace = ?",
+        [mapping.namespace],
+    )
+    wanted = (settings.document_prefix, settings.query_prefix, settings.host, settings.fingerprint)
+    if row != wanted:
+        return "false"
+    vector = quoted(mapping.vector)
+    usable = f"{vector} IS NOT NULL AND isfinite(list_sum({vector}::FLOAT[])) AND list_sum(list_transform("
+    usable += f"{vector}::FLOAT[], lambda x: abs(x))) > 0 AND list_count({vector}::FLOAT[]) = {mapping.fixed_dims}"
+    return (
+        f"(text <> '' AND embedder_fp = {literal(settings.fingerprint)} AND read_chars >= char_count"
+        f" AND content_hash = sha256(text) AND {usable})"
+    )
+
+
 def find(cursor: duckdb.DuckDBPyConnection, namespace: str) -> TableMapping:
     """Find the living namespace in the attached index; raises ReindexError when it is not there."""
     found = next(iter(native_mappings(cursor, namespace)), None)
@@ -55,7 +84,7 @@ def find(cursor: duckdb.DuckDBPyConnection, namespace: str) -> TableMapping:
     return found
 
 
-def bring(index: str, sibling: str, namespace: str, now_ms: int, job: Job | None = None) -> Difference:
+def bring(index: str, sibling: str, settings: Settings, job: Job | None = None) -> Difference:
     """Copy what is new or changed into the sibling and drop what is gone, in one transaction; says how much that was.
 
     Neither file may be open in this process. Raises SourceError when another program writes the index.
@@ -65,10 +94,10 @@ def bring(index: str, sibling: str, namespace: str, now_ms: int, job: Job | None
         workspace.cursor(job) as cursor,
         transaction(cursor),
     ):
-        mapping = find(cursor, namespace)
+        mapping = find(cursor, settings.namespace)
         found = difference(cursor, mapping)
         if not found.none:
-            _apply(cursor, mapping)
+            _apply(cursor, mapping, settings)
     return found
 
 
@@ -91,7 +120,7 @@ def digest() -> str:
     return f"md5(concat({parts}))"
 
 
-def _apply(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping) -> None:
+def _apply(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, settings: Settings) -> None:
     living = qualified(mapping.schema, mapping.table)
     keys, rows = table(KEYS, SIB), table(ROWS, SIB)
     cursor.execute(
@@ -121,6 +150,16 @@ def _apply(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping) -> None:
         f" FROM {rows} WHERE seq >= ?",
         [first],
     )
+    kept = keeps(cursor, mapping, settings)
+    if kept != "false":
+        cursor.execute(
+            f"INSERT INTO {table(VECTORS, SIB)} SELECT r.seq, l.{quoted(mapping.vector or '')}, l.read_chars, true"
+            f" FROM (SELECT * FROM {living} WHERE {kept}) l JOIN {rows} r ON r.id = l.id WHERE r.seq >= ?",
+            [first],
+        )
+        cursor.execute(
+            f"UPDATE {keys} SET fate = '{Fate.REUSE}' WHERE seq IN (SELECT seq FROM {table(VECTORS, SIB)} WHERE kept)"
+        )
 
 
 def resplit(sibling: Sibling, most: int, fits: Callable[[str], bool] | None = None) -> int:

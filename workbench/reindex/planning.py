@@ -11,8 +11,10 @@ from workbench.index.adapters.native import native_mappings
 from workbench.index.opening import attach
 from workbench.index.schema import first_row
 from workbench.index.sql import qualified, quoted
+from workbench.reindex.copying import keeps
 from workbench.reindex.estimating import SAMPLE, cost_of, estimate_tokens
 from workbench.reindex.model import FateCounts, Plan, Range, ReindexError, Settings
+from workbench.reindex.reporting import seconds_for
 from workbench.reindex.splitting import split
 
 if TYPE_CHECKING:
@@ -96,27 +98,29 @@ def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: T
     table, text, chars = qualified(mapping.schema, mapping.table), quoted(mapping.text or "text"), "char_count"
     ceiling = target.ceiling
     now = resolve_index_ceiling(None, mapping.max_input_chars, mapping.recorded)
+    kept = keeps(cursor, mapping, target.settings(mapping.namespace, resplit=resplit))
+    sent = f"{text} <> '' AND NOT coalesce({kept}, false)"
     row = first_row(
         cursor,
-        f"SELECT count(*) FILTER ({text} IS NULL), count(*) FILTER ({text} = ''), count(*) FILTER ({text} <> ''),"
-        f" count(*) FILTER ({text} <> '' AND {chars} > $then),"
-        f" count(*) FILTER ({chars} > $now),"
-        f" coalesce(sum({chars}) FILTER ({text} <> ''), 0), coalesce(sum(strlen({text})), 0) FROM {table}",
+        f"SELECT count(*) FILTER ({text} IS NULL), count(*) FILTER ({text} = ''), count(*) FILTER ({sent}),"
+        f" count(*) FILTER ({text} <> '' AND coalesce({kept}, false)),"
+        f" count(*) FILTER ({sent} AND {chars} > $then), count(*) FILTER ({chars} > $now),"
+        f" coalesce(sum({chars}) FILTER ({sent}), 0), coalesce(sum(strlen({text})), 0) FROM {table}",
         {"then": ceiling.chars, "now": now.chars},
     )
     assert row is not None
-    impossible, skip, texts, longer, clipped_now, all_chars, all_bytes = (int(each) for each in row)
+    impossible, skip, texts, reuse, longer, clipped_now, all_chars, all_bytes = (int(each) for each in row)
     pieces, sent_chars = texts, all_chars
     if resplit and longer:
-        more, added = _pieces(cursor, table, text, ceiling.chars)
+        more, added = _pieces(cursor, table, text, sent, ceiling.chars)
         pieces, sent_chars = texts - longer + more, all_chars + added
     sample = [
         value
         for (value,) in cursor.execute(
-            f"SELECT {text} FROM {table} WHERE {text} <> '' USING SAMPLE reservoir({SAMPLE} ROWS) REPEATABLE (7)"
+            f"SELECT {text} FROM {table} WHERE {sent} USING SAMPLE reservoir({SAMPLE} ROWS) REPEATABLE (7)"
         ).fetchall()
     ]
-    provider = target.provider
+    provider, vector_bytes = target.provider, 4 * int(target.fingerprint.dims)
     limit = None if provider.counter is None else provider.counter.max_tokens
     estimate = estimate_tokens(sample, pieces, sent_chars, provider.counter, limit)
     probes = estimate_tokens(
@@ -136,6 +140,7 @@ def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: T
         clipped_now=clipped_now,
         clipped_then=0 if resplit else longer,
         chunks=FateCounts(
+            reuse=reuse,
             embed=texts - longer if resplit else texts,
             resplit=longer if resplit else 0,
             skip=skip,
@@ -147,15 +152,17 @@ def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: T
         tokens_basis=estimate.basis,
         probe_tokens=round(probes.likely),
         cost=cost_of(tokens, target.entry if provider.host is not None else None),
-        seconds=None,
-        disk_bytes=all_bytes + (texts + skip + impossible) * _ROW_BYTES + pieces * int(target.fingerprint.dims) * 4,
+        seconds=seconds_for(target.name, fingerprint_text(target.fingerprint), sent_chars),
+        disk_bytes=all_bytes
+        + (texts + skip + impossible) * _ROW_BYTES
+        + (pieces + reuse) * int(target.fingerprint.dims) * 4,
         impossible_ids=tuple(id for (id,) in ids),
     )
 
 
-def _pieces(cursor: duckdb.DuckDBPyConnection, table: str, text: str, most: int) -> tuple[int, int]:
+def _pieces(cursor: duckdb.DuckDBPyConnection, table: str, text: str, sent: str, most: int) -> tuple[int, int]:
     """Cut the long texts as the build will: how many pieces, and how many code units more are sent for the overlap."""
-    cursor.execute(f"SELECT {text} FROM {table} WHERE char_count > ?", [most])
+    cursor.execute(f"SELECT {text} FROM {table} WHERE {sent} AND char_count > ?", [most])
     pieces = added = 0
     while rows := cursor.fetchmany(256):
         for (value,) in rows:

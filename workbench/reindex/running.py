@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +13,10 @@ import numpy as np
 from workbench.core.fingerprint import Fingerprint, fingerprint_conflict, fingerprint_text, parse_fingerprint
 from workbench.embedders.failures import EmbedderError
 from workbench.index.model import Problem, SourceError
-from workbench.reindex import copying, sibling
-from workbench.reindex.building import Builder, Limits, Stop
+from workbench.reindex import copying, reporting, sibling
+from workbench.reindex.as_json import outcome_as_json
+from workbench.reindex.building import CONCURRENCY, Builder, Limits, Stop
+from workbench.reindex.generations import generations
 from workbench.reindex.model import Outcome, Progress, ReindexError, Resumable, RunState, Settings, Verification
 from workbench.reindex.sibling import Sibling
 from workbench.reindex.swapping import ChangedMeanwhile, Swapped, Way, swap
@@ -66,7 +68,7 @@ def begin(index: str, namespace: str, target: Target, *, resplit: bool, now_ms: 
     settings = target.settings(namespace, resplit=resplit)
     sibling.create(path, settings, now_ms).close()
     try:
-        copying.bring(index, path, namespace, now_ms, job)
+        copying.bring(index, path, settings, job)
     except BaseException:
         sibling.remove(path)
         raise
@@ -117,7 +119,7 @@ async def _run(index: str, path: str, target: Target, controls: Controls) -> Out
     for _ in range(ROUNDS):
         await _build(path, settings, target, controls)
         try:
-            found = await asyncio.to_thread(copying.bring, index, path, settings.namespace, controls.now_ms())
+            found = await asyncio.to_thread(copying.bring, index, path, settings)
             if not found.none:
                 step(f"{found.changed:,} chunks were written and {found.gone:,} deleted meanwhile")
                 continue
@@ -145,11 +147,28 @@ async def swap_in(index: str, path: str, verification: Verification | None, cont
         settings, state = open_sibling.settings, open_sibling.state()
     if state is not RunState.VERIFIED:
         raise ReindexError("the build is not verified yet; go on with --resume")
+    before = _fingerprint_of(index, settings.namespace)
     swapped: Swapped = await asyncio.to_thread(swap, index, path, settings, controls.now_ms())
     note = "" if swapped.way is Way.IN_PLACE else f" {swapped.way.value}; the old file is {swapped.kept_file}"
     outcome = _outcome(path, RunState.SWAPPED, swapped.generation, verification, f"swapped{note}")
+    _remember(path, settings)
     sibling.remove(path)
-    return outcome
+    report = {"from": before, "to": settings.fingerprint, "at_ms": controls.now_ms(), **outcome_as_json(outcome)}
+    return replace(outcome, report=reporting.save(index, report, controls.now_ms()))
+
+
+def _fingerprint_of(index: str, namespace: str) -> str | None:
+    """Say what the living namespace is stamped with."""
+    found = next((each for each in generations(index) if each.namespace == namespace), None)
+    active = None if found is None else next((g for g in found.generations if g.generation == found.active), None)
+    return None if active is None else active.fingerprint
+
+
+def _remember(path: str, settings: Settings) -> None:
+    with Sibling(path) as open_sibling:
+        _, _, chars, seconds = open_sibling.journal_totals()
+    # Requests overlap: together they took less than one after the other.
+    reporting.remember_speed(settings.embedder, settings.fingerprint, chars, seconds / CONCURRENCY)
 
 
 class GateClosed(ReindexError):
@@ -216,14 +235,15 @@ def _outcome(
     path: str, state: RunState, generation: int | None, verification: Verification | None, message: str
 ) -> Outcome:
     with Sibling(path) as open_sibling:
+        reused = open_sibling.reused()
         _, vectors, _ = open_sibling.counts()
         requests, _, _, _ = open_sibling.journal_totals()
         return Outcome(
             namespace=open_sibling.settings.namespace,
             state=state,
             generation=generation,
-            embedded=vectors,
-            reused=0,
+            embedded=vectors - reused,
+            reused=reused,
             requests=requests,
             quarantined=open_sibling.quarantined(),
             verification=verification,

@@ -138,6 +138,12 @@ class Sibling:
         assert row is not None
         return int(row[0]), int(row[1]), int(row[2])
 
+    def reused(self) -> int:
+        """Count the vectors that were kept and not made again."""
+        with self._attachment.cursor() as cursor:
+            row = first_row(cursor, f"SELECT count(*) FROM {table(VECTORS)} WHERE kept")
+        return int(row[0]) if row else 0
+
     def quarantined(self) -> tuple[Quarantined, ...]:
         """Give the chunks that the embedder did not take."""
         with self._attachment.cursor() as cursor:
