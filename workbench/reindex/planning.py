@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.core.fingerprint import Fingerprint, fingerprint_text
+from workbench.core.text import utf16_length
 from workbench.embedders.models import model_table, resolve_index_ceiling
 from workbench.index.adapters.native import native_mappings
 from workbench.index.opening import attach
@@ -114,18 +115,14 @@ def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: T
     if resplit and longer:
         more, added = _pieces(cursor, table, text, sent, ceiling.chars)
         pieces, sent_chars = texts - longer + more, all_chars + added
-    sample = [
-        value
-        for (value,) in cursor.execute(
-            f"SELECT {text} FROM {table} WHERE {sent} USING SAMPLE reservoir({SAMPLE} ROWS) REPEATABLE (7)"
-        ).fetchall()
-    ]
+    sample = _sample(cursor, table, text, sent)
     provider, vector_bytes = target.provider, 4 * int(target.fingerprint.dims)
     limit = None if provider.counter is None else provider.counter.max_tokens
     estimate = estimate_tokens(sample, pieces, sent_chars, provider.counter, limit)
-    probes = estimate_tokens(
-        sample, min(PROBE_TEXTS, pieces), round(sent_chars / max(1, pieces)) * min(PROBE_TEXTS, pieces), None, limit
-    ).tokens
+    again = sample or _sample(cursor, table, text, f"{text} <> ''")
+    probing = min(PROBE_TEXTS, pieces + reuse)
+    usual = round(sum(map(utf16_length, again)) / max(1, len(again)))
+    probes = estimate_tokens(again, probing, usual * probing, None, limit).tokens
     tokens = Range(
         estimate.tokens.low,
         estimate.tokens.likely + probes.likely,
@@ -153,11 +150,17 @@ def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: T
         probe_tokens=round(probes.likely),
         cost=cost_of(tokens, target.entry if provider.host is not None else None),
         seconds=seconds_for(target.name, fingerprint_text(target.fingerprint), sent_chars),
-        disk_bytes=all_bytes
-        + (texts + skip + impossible) * _ROW_BYTES
-        + (pieces + reuse) * int(target.fingerprint.dims) * 4,
+        disk_bytes=all_bytes + (texts + skip + impossible) * _ROW_BYTES + (pieces + reuse) * vector_bytes,
         impossible_ids=tuple(id for (id,) in ids),
     )
+
+
+def _sample(cursor: duckdb.DuckDBPyConnection, table: str, text: str, which: str) -> list[str]:
+    """Give some texts, the same ones each time."""
+    rows = cursor.execute(
+        f"SELECT {text} FROM {table} WHERE {which} USING SAMPLE reservoir({SAMPLE} ROWS) REPEATABLE (7)"
+    ).fetchall()
+    return [value for (value,) in rows]
 
 
 def _pieces(cursor: duckdb.DuckDBPyConnection, table: str, text: str, sent: str, most: int) -> tuple[int, int]:
