@@ -264,6 +264,14 @@ def test_a_forked_child_is_an_instance_of_its_own(path: Path) -> None:
     assert sorted(instances.values()) == [1, 2]
 
 
+async def test_keys_that_no_log_can_hold_cost_no_embedding(path: Path) -> None:
+    routed = Routed(log=path)
+    with vectors_for("notes", [b"bytes"]):  # type: ignore[list-item]
+        assert await routed.call("ok") == "vector"
+    assert routed.fallback.asked == []
+    assert "cannot be written" in routed.warnings[0]
+
+
 # Where vectors go
 
 
@@ -283,7 +291,8 @@ async def _destination() -> tuple[str, tuple[str, ...]]:
     return destination.namespace, destination.keys
 
 
-async def test_the_time_that_decided_is_the_time_that_is_written(path: Path) -> None:
+@pytest.mark.parametrize("cooldown_ms", range(1, 20))
+async def test_the_time_that_decided_is_the_time_that_is_written(path: Path, cooldown_ms: int) -> None:
     """A clock that moves between two looks at it must not make the log contradict the decision."""
 
     class Ticking(Clock):
@@ -291,7 +300,7 @@ async def test_the_time_that_decided_is_the_time_that_is_written(path: Path) -> 
             self.now_ms += 1
             return self.now_ms
 
-    routed = Routed(1, 10, log=path, clock=Ticking())
+    routed = Routed(1, cooldown_ms, log=path, clock=Ticking())
     until = None
     for _ in range(12):
         before = len(attempts(path)) if path.exists() else 0

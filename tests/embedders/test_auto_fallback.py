@@ -221,12 +221,13 @@ async def test_a_sink_that_fails_costs_no_embedding() -> None:
     def fail(message: str) -> None:
         raise RuntimeError(message)
 
-    primary = Leg("primary")
-    provider = AutoFallbackEmbeddingProvider(primary, Leg("fallback"), warn=fail)
+    primary, fallback = Leg("primary"), Leg("fallback")
+    provider = AutoFallbackEmbeddingProvider(primary, fallback, warn=fail)
     for word in ("circuit_open", "ok"):
         primary.word = word
         assert await provider.embed("a text", purpose="query") is not None
     assert provider.routing_state == "primary"
+    assert fallback.asked == ["embed"]
 
 
 async def test_a_sink_may_ask_for_the_state_that_it_is_told_of() -> None:

@@ -79,3 +79,4 @@ def test_a_conflict_within_a_leg_is_the_pairs_too() -> None:
     inner = pair(("m", 768), ("n", 768))
     outer = AutoFallbackEmbeddingProvider(Leg("primary", "m", 768), inner)
     assert outer.conflict == inner.conflict
+    assert AutoFallbackEmbeddingProvider(inner, Leg("fallback", "m", 768)).conflict == inner.conflict

@@ -12,7 +12,7 @@ from workbench.core.routing import Leg, Outcome, RoutingConfig, RoutingDialect
 from workbench.embedders.destination import Destination
 from workbench.embedders.models import model_table
 from workbench.embedders.protocol import EmbeddingProvider, Purpose
-from workbench.routing.log_writing import RoutingLog, RoutingLogError
+from workbench.routing.log_writing import RoutingLog
 from workbench.routing.model import (
     Attempt,
     LoggedConfig,
@@ -168,7 +168,8 @@ class AttemptLog:
     def _write(self, record: Record, *, cancelled: bool = False) -> None:
         try:
             self._log.write(record, cancelled=cancelled)
-        except (OSError, ValueError, RoutingLogError) as error:
+        except Exception as error:
+            # Whatever it is (a full disk, a key that is no text): a log is no reason to fail an embedding.
             self._instance = None
             if not self._complained:
                 self._complained = True
