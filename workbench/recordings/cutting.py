@@ -154,7 +154,7 @@ class Cutter(Generic[Proof]):
             last = window.data.rfind(frame.separator, here, here + reach)
         if last <= here:
             return ()
-        proven = self._prove(window.data[here:last], frame.run)
+        proven = self._prove(window.data, here, last, frame.run)
         if proven is None:
             frame.misses += 1
             return ()

@@ -49,27 +49,27 @@ class Lines(Generic[Proof]):
                     cut = lines.find(b"\n", begin + ENOUGH)
                 if cut < 0:
                     break
-                yield from self._group(lines[begin:cut])
+                yield from self._group(lines, begin, cut)
                 begin = cut + 1
             rest = lines[begin:]
             if len(rest) > _LONG_LINE:  # more than enough, and no line feed in it
                 yield from self._long_line(len(rest))
                 rest = b""
-        lines, feed, last = rest.rpartition(b"\n")
-        if feed:
-            yield from self._group(lines)
-        if last:
-            yield from self._line(last, last=True)
+        feed = rest.rfind(b"\n")
+        if feed >= 0:
+            yield from self._group(rest, 0, feed)
+        if feed + 1 < len(rest):
+            yield from self._line(rest[feed + 1 :], last=True)
 
-    def _group(self, lines: bytes) -> Iterator[Piece[Proof]]:
-        """Give whole lines, the last line feed not among them."""
-        proven = self._prove(lines, Run.LINES) if self._together else None
+    def _group(self, lines: bytes, start: int, end: int) -> Iterator[Piece[Proof]]:
+        """Give the whole lines in a range, the last line feed not among them."""
+        proven = self._prove(lines, start, end, Run.LINES) if self._together else None
         if proven is not None:
-            self._at += len(lines) + 1
+            self._at += end - start + 1
             yield Piece(Kind.PROVEN, b"", proven)
             yield Piece(Kind.GLUE, b"\n")
             return
-        for line in lines.split(b"\n"):
+        for line in lines[start:end].split(b"\n"):
             yield from self._line(line, last=False)
 
     def _line(self, line: bytes, *, last: bool) -> Iterator[Piece[Proof]]:

@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 from workbench.recordings.slim import Run
 
 Proof = TypeVar("Proof")
-Prove = Callable[[bytes, Run], Proof | None]
-"""Gives what the caller makes of values that follow each other; None when they are not proven to be just that."""
+Prove = Callable[[bytes, int, int, Run], Proof | None]
+"""Gives what the caller makes of the values that follow each other in a range; None when they are not just that."""
 
 ENOUGH = 256 << 10
 """Values that follow each other are taken together until they have so many bytes."""

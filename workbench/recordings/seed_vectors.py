@@ -43,62 +43,68 @@ def summary_text(dims: int, norm: float) -> bytes:
     return b'{"dims":%d,"norm":%b}' % (dims, repr(norm).encode() if isfinite(norm) else b"null")
 
 
-def replaced(data: bytes, found: Sequence[Replacement], around: tuple[bytes, bytes] = (b"", b"")) -> bytes:
-    """Give the bytes with every replacement made, between the two that are to stand around them."""
-    parts: list[bytes] = [around[0]]
-    at = 0
-    for start, end, dims, norm, _rule in found:
-        parts += (data[at:start], summary_text(dims, norm))
-        at = end
-    parts += (data[at:] if at else data, around[1])
+def replaced(
+    data: bytes, found: Sequence[Replacement], around: tuple[bytes, bytes] = (b"", b""), start: int = 0, end: int = -1
+) -> bytes:
+    """Give the bytes of a range with every replacement made, between the two that are to stand around them."""
+    parts: list[bytes | memoryview] = [around[0]]
+    view = memoryview(data)
+    at = start
+    for begin, stop, dims, norm, _rule in found:
+        parts += (view[at:begin], summary_text(dims, norm))
+        at = stop
+    parts += (view[at : len(data) if end < 0 else end], around[1])
     return b"".join(parts)
 
 
-def find_vectors(data: bytes) -> list[Replacement]:
-    """Find the vectors by the seed's rule in one value, as long as no key of theirs is spelled with escapes.
+def find_vectors(data: bytes, start: int = 0, end: int = -1) -> list[Replacement]:
+    """Find the vectors by the seed's rule in a range, as long as no key of theirs is spelled with escapes.
 
     Nothing is proven of the text: what is found holds if the text with the replacements made is JSON. Then a quote
     that opens a string stands behind no backslash, so the key's bytes behind none are the key.
     """
     found: list[Replacement] = []
-    wasted, patience = 0, _PATIENCE + 4 * len(data)
+    end = len(data) if end < 0 else end
+    wasted, patience = 0, _PATIENCE + 4 * (end - start)
     search, find = _KEY.search, data.find
-    key = search(data)
-    while key is not None:
-        opened = key.end() - 1
-        at = opened + 1
-        if data[key.start() - 1] == 0x5C:
-            pass
-        elif key.group(1):
-            at = _batch(data, opened, found)
-        else:
-            close = find(b"]", opened) + 1
-            summary = _summary(data, opened, close)
-            if summary is not None:
-                found.append(Replacement(opened, close, summary.dims, summary.norm, SINGLE))
-                at = close
+    with memoryview(data) as view:
+        key = search(data, start, end)
+        while key is not None:
+            opened = key.end() - 1
+            at = opened + 1
+            if data[key.start() - 1] == 0x5C:
+                pass
+            elif key.group(1):
+                at = _batch(data, view, opened, end, found)
             else:
-                wasted += close - opened
-                if wasted > patience:  # brackets made to be looked at again and again: one careful pass instead
-                    return find_by_token(data)
-        key = search(data, at)
+                close = find(b"]", opened, end) + 1
+                summary = _summary(data, view, opened, close)
+                if summary is not None:
+                    found.append(Replacement(opened, close, summary.dims, summary.norm, SINGLE))
+                    at = close
+                else:
+                    wasted += close - opened
+                    if wasted > patience:  # brackets made to be looked at again and again: one careful pass instead
+                        return find_by_token(data, start, end)
+            key = search(data, at, end)
     return found
 
 
-def _summary(data: bytes, start: int, end: int) -> EmbeddingSummary | None:
+def _summary(data: bytes, view: memoryview, start: int, end: int) -> EmbeddingSummary | None:
     """Summarise the array in a range when it holds only numbers; ``end`` is behind the first closing bracket."""
-    if end <= start or data[blanks_end(data, start + 1, end)] not in _BEGINS_NUMBER:
+    if end <= start or (
+        data[start + 1] not in _BEGINS_NUMBER and data[blanks_end(data, start + 1, end)] not in _BEGINS_NUMBER
+    ):
         return None
-    part = data[start:end]
     # "true", "false" and "null" have one of these, and no number has.
-    if b"u" in part or b"l" in part:
+    if data.find(b"u", start, end) >= 0 or data.find(b"l", start, end) >= 0:
         return None
     try:
-        vector = orjson.loads(part)
+        vector = orjson.loads(view[start:end])
     except orjson.JSONDecodeError:
         if not _is_numbers(data, start, end):
             return None
-        vector = values.numbers(part)
+        vector = values.numbers(data[start:end])
     try:
         return summarize_vector(cast("list[float]", vector))
     except TypeError:  # it holds strings
@@ -110,16 +116,16 @@ def _is_numbers(data: bytes, start: int, end: int) -> bool:
     return kind == Token.NUMBERS and stop == end
 
 
-def _batch(data: bytes, opened: int, found: list[Replacement]) -> int:
+def _batch(data: bytes, view: memoryview, opened: int, end: int, found: list[Replacement]) -> int:
     """Replace the vectors of a list under ``embeddings``; give the place from which to go on."""
     simple: list[Replacement] = []
-    at = blanks_end(data, opened + 1, len(data))
+    at = blanks_end(data, opened + 1, end)
     if data[at : at + 1] == b"]":
         return at
-    while data[at : at + 1] == b"[":
-        close = data.find(b"]", at) + 1
-        summary = _summary(data, at, close)
-        following = _NEXT.match(data, close) if summary is not None else None
+    while at < end and data[at] == 0x5B:
+        close = data.find(b"]", at, end) + 1
+        summary = _summary(data, view, at, close)
+        following = _NEXT.match(data, close, end) if summary is not None else None
         if summary is None or following is None:
             break
         simple.append(Replacement(at, close, summary.dims, summary.norm, BATCH))
@@ -129,16 +135,17 @@ def _batch(data: bytes, opened: int, found: list[Replacement]) -> int:
             return at
     # Something else is among them, and may hold vectors of its own.
     at = opened
-    for each, stop in _walk(data, opened, len(data), batch=True):
+    for each, stop in _walk(data, opened, end, batch=True):
         at = stop
         if each is not None:
             found.append(each)
     return at
 
 
-def find_by_token(data: bytes) -> list[Replacement]:
-    """Find the same vectors, those too whose keys are spelled with escapes, in text of any depth. Raises Damage."""
-    return [each for each, _stop in _walk(data, 0, len(data), batch=False) if each is not None]
+def find_by_token(data: bytes, start: int = 0, end: int = -1) -> list[Replacement]:
+    """Find the same in one value of any depth, those too whose keys are spelled with escapes. Raises Damage."""
+    end = len(data) if end < 0 else end
+    return [each for each, _stop in _walk(data, start, end, batch=False) if each is not None]
 
 
 def _walk(data: bytes, start: int, end: int, *, batch: bool) -> Iterator[tuple[Replacement | None, int]]:

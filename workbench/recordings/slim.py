@@ -16,6 +16,8 @@ from workbench.recordings.secrets import find_secrets
 from workbench.recordings.seed_vectors import Replacement, find_by_token, find_vectors, replaced, summary_text
 from workbench.recordings.wide import find_wide
 
+_LONG_LINE = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -115,26 +117,26 @@ def slimmed(data: bytes, options: Options, *, level: int = 0, proven: bool = Fal
     return Slimmed(text, by_rule, likely, masked)
 
 
-def slimmed_run(data: bytes, run: Run, options: Options) -> Slimmed | None:
-    """Slim many values that follow each other, at the cost of one; None when they are not proven to be just that.
+def slimmed_run(data: bytes, start: int, end: int, run: Run, options: Options) -> Slimmed | None:
+    """Slim many values that follow each other in a range, at the cost of one; None when they are not just that.
 
-    The commas or line feeds between them are in ``data``, what stands around them is not.
+    The commas or line feeds between them are in the range, what stands around them is not.
     """
-    if options.wide or options.redact:
-        return None if run is Run.LINES else _inside(slimmed(data.join(run.around), options))
     lines = run is Run.LINES
+    if options.wide or options.redact:
+        return None if lines else _as_one(data, start, end, run, options)
     value: object
     try:
-        found = find_vectors(data)
-        text = replaced(data, found, (b"", b"") if lines else run.around)
-        value = list(map(orjson.loads, text.split(b"\n"))) if lines else orjson.loads(text)
+        found = find_vectors(data, start, end)
+        text = replaced(data, found, (b"", b"") if lines else run.around, start, end)
+        value = _loads_lines(text) if lines else orjson.loads(text)
     except (orjson.JSONDecodeError, Damage):
         return None
     if lines and any(data.find(b"\n", each.start, each.end) >= 0 for each in found):
         return None
     seen = look(value)
     if seen.left_over:
-        return None if lines else _inside(slimmed(data.join(run.around), options))
+        return None if lines else _as_one(data, start, end, run, options)
     likely = 0
     if seen.likely:
         vectors, texts = find_wide(value)
@@ -142,8 +144,24 @@ def slimmed_run(data: bytes, run: Run, options: Options) -> Slimmed | None:
     return Slimmed(text, _count(found), likely, bracketed=not lines)
 
 
-def _inside(one: Slimmed | None) -> Slimmed | None:
-    """Take the brackets that made one value of many for what they are."""
+def _loads_lines(text: bytes) -> list[object]:
+    """Parse each line. Raises orjson's JSONDecodeError."""
+    feed = text.find(b"\n")
+    if feed < _LONG_LINE:
+        return list(map(orjson.loads, text.split(b"\n")))
+    # split() looks at each byte by itself, find() does not.
+    lines, at, view = [], 0, memoryview(text)
+    while feed >= 0:
+        lines.append(orjson.loads(view[at:feed]))
+        at = feed + 1
+        feed = text.find(b"\n", at)
+    lines.append(orjson.loads(view[at:]))
+    return lines
+
+
+def _as_one(data: bytes, start: int, end: int, run: Run, options: Options) -> Slimmed | None:
+    """Slim them as the one value that brackets make of them."""
+    one = slimmed(data[start:end].join(run.around), options)
     return None if one is None else replace(one, bracketed=True)
 
 

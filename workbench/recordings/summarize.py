@@ -198,8 +198,8 @@ def _in_order(by_rule: Counter[str]) -> dict[str, int]:
 def _texts(
     document: FileDocument, notes: list[Note], options: Options, totals: _Totals
 ) -> Iterator[bytes | memoryview]:
-    def prove(data: bytes, run: Run) -> Slimmed | None:
-        return slimmed_run(data, run, options)
+    def prove(data: bytes, start: int, end: int, run: Run) -> Slimmed | None:
+        return slimmed_run(data, start, end, run, options)
 
     together = not (options.wide or options.redact)
     for piece in pieces_of(document, notes, prove, lines_together=together, long_texts_apart=not options.redact):
