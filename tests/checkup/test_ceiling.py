@@ -88,6 +88,12 @@ def test_the_embedder_that_built_the_namespace_declares_more_than_its_record(dec
     assert (verdict.ceiling.chars, verdict.origin) == (20, "as the embedder declares")
 
 
+def test_an_embedder_that_declares_nothing_leaves_what_is_recorded(declared: Path) -> None:
+    silent = KnownEmbedder("acme", Fingerprint("acme", 256), None)
+    verdict = judged(declared, CheckOptions(embedder=silent))
+    assert (verdict.ceiling.chars, verdict.origin) == (10, "as its record declares")
+
+
 def test_a_ceiling_that_overrides_the_recorded_one_names_it(declared: Path) -> None:
     (note,) = judged(declared, CheckOptions(explicit_ceiling=5_000)).notes
     assert "10 characters" in note

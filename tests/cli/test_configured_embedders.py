@@ -94,6 +94,16 @@ def test_a_query_that_is_too_long_is_said_and_a_wait_is_seen(home: Path, server:
     assert "maximum context length is 2 tokens" in " ".join(ran.err.split())
 
 
+def test_a_text_that_is_not_read_to_its_end_is_said(home: Path, server: MisbehavingServer) -> None:
+    configure(user_folder(home), server)
+    with open(user_folder(home) / "workbench.toml") as file:
+        text = file.read().replace("dimensions = 64", "dimensions = 64\nmax_input_chars = 5")
+    (user_folder(home) / "workbench.toml").write_text(text)
+    ran = workbench(home, *ASK, NEAR_KEY=KEY)
+    assert ran.code == 0
+    assert "no more than 5" in " ".join(ran.err.split())
+
+
 def test_a_variable_that_is_not_set_is_named_and_nothing_is_sent(home: Path, server: MisbehavingServer) -> None:
     configure(user_folder(home), server)
     ran = workbench(home, *ASK)

@@ -122,6 +122,7 @@ def test_a_key_cannot_be_written_by_accident() -> None:
         "https://host:99999/v1",
         "https://[::1/v1",
         "https://hö\u202est/v1",
+        "https://аpi.openai.com/v1",
     ],
 )
 def test_an_address_that_is_none_is_refused_without_repeating_it(url: str) -> None:

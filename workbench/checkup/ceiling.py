@@ -39,7 +39,9 @@ def _declaring(namespace: Namespace, known: FingerprintVerdict, options: CheckOp
     One that did not build the namespace says nothing of how its chunks were read, so a recorded ceiling stays.
     """
     embedder = options.embedder
-    if embedder is None or _recorded(namespace) is None:
+    if embedder is None or embedder.max_input_chars is None:
+        return None
+    if _recorded(namespace) is None:
         return embedder
     return embedder if refusal(namespace, known, embedder.fingerprint) is None else None
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from workbench.embedders.configured import Configured
+    from workbench.embedders.protocol import BuildingProvider
     from workbench.index.job import Job
 
 
@@ -37,6 +38,10 @@ def embed_query(name: str, text: str, job: Job) -> tuple[Fingerprint, NDArray[np
     if hosts:
         stderr().verdict(Sign.NOTE, f"the text is sent to {' or '.join(hosts)}, to '{name}', once", indent=0)
 
+    warning = _cut(provider, text)
+    if warning is not None:
+        stderr().verdict(Sign.WARNING, warning, indent=0)
+
     async def ask() -> tuple[Fingerprint, NDArray[np.float64]]:
         try:
             vector = await provider.embed(text, purpose="query")
@@ -49,6 +54,23 @@ def embed_query(name: str, text: str, job: Job) -> tuple[Fingerprint, NDArray[np
         return Fingerprint(_answered_by(configured, failed).model_id, int(made.size)), made
 
     return run_in_job(ask, job)
+
+
+def _cut(provider: BuildingProvider, text: str) -> str | None:
+    """Say how much of the text is read, where that is known and not all of it."""
+    from workbench.core.text import utf16_length
+    from workbench.embedders.models import resolve_index_ceiling
+
+    counter, length = provider.counter, utf16_length(text)
+    if counter is not None:
+        cut = counter.cut_at(text)
+        return None if cut is None else f"only the first {cut:,} of the {length:,} characters of the text are read"
+    dims = provider.dimensions
+    fingerprint = None if dims is None else Fingerprint(provider.model_id, dims)
+    ceiling = resolve_index_ceiling(None, provider.max_input_chars, fingerprint)
+    if length <= ceiling.chars or ceiling.source == "default":
+        return None
+    return f"the text has {length:,} characters, and the embedder may read no more than {ceiling.chars:,}"
 
 
 def _answered_by(configured: Configured, failed: str | None) -> Configured:

@@ -32,6 +32,10 @@ class Address:
             raise ValueError("an address begins with http:// or https://")
         if not parts.hostname:
             raise ValueError("an address names a host")
+        if not parts.netloc.isascii():
+            raise ValueError(
+                "an address names its host in ASCII (xn--…): other letters can look like what they are not"
+            )
         if "@" in parts.netloc:
             raise ValueError("an address holds no user and no password; a key comes from an environment variable")
         if parts.fragment:

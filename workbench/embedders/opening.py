@@ -67,7 +67,9 @@ def _server(configured: ServerEmbedder, observer: Observer, retries: RetryPolicy
         configured.limits,
         configured.send,
     )
-    timeouts = Timeouts() if configured.read_timeout_s is None else Timeouts(read_s=configured.read_timeout_s)
+    timeouts = Timeouts()
+    if configured.read_timeout_s is not None:
+        timeouts = Timeouts(read_s=configured.read_timeout_s, whole_s=max(timeouts.whole_s, configured.read_timeout_s))
     endpoint = Endpoint(configured.address, configured.key, timeouts=timeouts)
     return _SERVED[configured.kind](served, endpoint, retries=retries, observer=observer)
 

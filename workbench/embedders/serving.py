@@ -12,6 +12,7 @@ from workbench.core.text import utf16_length
 from workbench.embedders.activity import AnswerCame, BatchSplit, Observer, RequestSent, unobserved
 from workbench.embedders.batching import DEFAULT_LIMITS, BatchLimits, next_batch
 from workbench.embedders.failures import BatchTooLarge, EmbedderError, Wrong, WrongAnswer
+from workbench.embedders.models import model_table
 from workbench.embedders.protocol import PrefixPolicy, ProviderHealth, Purpose, Vector
 from workbench.embedders.retrying import Gate, RetryPolicy, Time, TryAgain, asked_wait
 from workbench.embedders.server_refusals import Reply, reason_of, refusal_of
@@ -238,13 +239,14 @@ class ServedProvider(ABC):
     def _same_model(self, model: str | None) -> None:
         if model is None:
             return
-        if self._answered_model is not None and model != self._answered_model:
+        known = self._answered_model
+        if known is not None and model != known and not model_table().same_space(model, known):
             raise WrongAnswer(
                 f"{self._endpoint.address.host} answered with the model '{model}', and before with "
-                f"'{self._answered_model}'; vectors of two models are not mixed",
+                f"'{known}'; vectors of two models are not mixed",
                 wrong=Wrong.MODEL,
             )
-        self._answered_model = model
+        self._answered_model = known or model
 
     @property
     def _named(self) -> str:
