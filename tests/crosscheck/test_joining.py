@@ -63,6 +63,25 @@ def test_ids_with_other_texts_and_of_another_embedder_are_a_coincidence(name: st
     assert (found.note is None) == (name is None)
 
 
+@pytest.mark.parametrize(
+    ("name", "indexed", "text", "joined"),
+    [
+        (None, "other@64", None, False),
+        ("default", "?@64", None, False),
+        (None, "small@64", None, True),
+        (None, "other@64", "the same", True),
+        ("docs", "other@64", None, True),
+    ],
+)
+def test_ids_that_are_mere_numbers_need_more_than_that(
+    name: str | None, indexed: str, text: str | None, joined: bool
+) -> None:
+    held = namespace(chunk("1", "the same"), chunk("2", "x"), name=name or "docs", fingerprint=indexed)
+    asked = retrieval(Candidate("1", text=text), "2", name=name)
+    (found,) = join(reading(asked), [held]).retrievals
+    assert (found.namespace is held) == joined
+
+
 def test_ids_with_other_texts_of_the_same_embedder_are_joined_and_the_change_is_told() -> None:
     held = namespace(chunk("0", "new"))
     (found,) = join(reading(retrieval(Candidate("0", text="old"))), [held]).retrievals

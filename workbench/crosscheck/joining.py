@@ -143,8 +143,9 @@ def _found(
 def _why_not(retrieval: Retrieval, namespace: IndexedNamespace, found: Sequence[Chunk | None]) -> str | None:
     """Say why a namespace that could be meant is not; None when something speaks for it.
 
-    Ids speak for it, unless all their texts are other ones and the embedder is another one too. Without ids the
-    embedder does, or a name that somebody chose.
+    Ids speak for it, unless all their texts are other ones and the embedder is another one too; numbers that many
+    programs count with do so only with their texts, the embedder, or a name that somebody chose. Without ids the
+    embedder does, or such a name.
     """
     candidates = retrieval.candidates or ()
     if any(each.id is not None for each in candidates):
@@ -157,6 +158,10 @@ def _why_not(retrieval: Retrieval, namespace: IndexedNamespace, found: Sequence[
         ]
         if texts and not any(texts) and _conflicts(retrieval, namespace):
             return "its ids are there, but with other texts and of another embedder"
+        named = retrieval.namespace == namespace.name and namespace.name not in _USUAL_NAMES
+        ids = [each.id for each, chunk in zip(candidates, found, strict=True) if chunk is not None and each.id]
+        if not (named or any(texts) or _fits(retrieval, namespace)) and all(map(str.isdecimal, ids)):
+            return "its ids are mere numbers, which many programs count with"
         return None
     if namespace.name in _USUAL_NAMES and not _fits(retrieval, namespace):
         return "only the name is the same, and many programs give that name"
