@@ -6,6 +6,7 @@ Payloads are read one after another and never kept; what may hold the text is to
 from __future__ import annotations
 
 import re
+import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ NEAR_BYTES = 4 << 20
 
 _PIECE = 1 << 20
 _SHOWN = 60
+_TELL_SECONDS = 0.05
 _MOST_LEVELS = 3
 _FEW_NUMBERS = 8
 _LITERAL_RUN = re.compile(r"[A-Za-z0-9 _.:;,+*=()\[\]{}#@!?$%^|~-]+")
@@ -124,17 +126,20 @@ class _Search:
 
     def run(self) -> None:
         total = sum(span.size for step in self._steps for span in step.spans)
+        told = -_TELL_SECONDS
         for at, step in enumerate(self._steps):
-            if at % 64 == 0:
-                self._job.progress(self._done, total)
+            if at % 64 == 0 or any(span.size > _PIECE for span in step.spans):
+                self._job.checkpoint()
+                now = time.monotonic()
+                if now - told >= _TELL_SECONDS:
+                    told = now
+                    self._job.progress(self._done, total)
             self._step = step
             self._names(step)
             for place, span in enumerate(step.spans):
                 self._span = place
                 self._payload(span)
                 self._done += span.size
-                if span.size > _PIECE:
-                    self._job.progress(self._done, total)
 
     def _tell(self, part: Part, way: Way | None, text: str) -> None:
         assert self._step is not None

@@ -40,6 +40,7 @@ class Steps(ChosenSteps):
         self.list = RowList(
             self._draw_step, self._count, id="steps-list", nothing=self._nothing, opens=self._opens, closes=self._closes
         )
+        self._hits_seen: tuple[object, list[int]] | None = None
         self.finding = StepFinding(self)
         self.payload = StepPayload(self)
         self.evidence = StepEvidence(self)
@@ -224,14 +225,17 @@ class Steps(ChosenSteps):
 
     def places_of(self, hits: Sequence[Hit]) -> list[int]:
         """Give which of the hits are in steps that the filter leaves."""
-        recorded = self.recorded
+        recorded, choice = self.recorded, self._state.choice
         tree = recorded.tree if recorded is not None else None
         count = len(hits)
-        if tree is None or not self.filters:
+        if tree is None or not choice.filters:
             return list(range(count))
-        fits = tree.fits(self._state.choice)
-        places = (tree.place_of(hits[at].step) for at in range(count))
-        return [at for at, place in enumerate(places) if place is not None and fits[place]]
+        asked = (id(hits), count, id(recorded), choice.hidden, choice.errors_only)
+        if self._hits_seen is None or self._hits_seen[0] != asked:
+            fits = tree.fits(choice)
+            places = (tree.place_of(hits[at].step) for at in range(count))
+            self._hits_seen = (asked, [at for at, place in enumerate(places) if place is not None and fits[place]])
+        return self._hits_seen[1]
 
     def show_hit(self, hit: Hit) -> None:
         """Go to the step, and to the value in its payload with the way to it unfolded."""
@@ -348,7 +352,7 @@ class Steps(ChosenSteps):
         elif self.evidence.list.has_focus:
             self.evidence.open()
         elif here is None:
-            return
+            self.payload.list.focus()
         elif here.retrieval is not None:
             from workbench.tui.views.retrievals import Retrievals
 
