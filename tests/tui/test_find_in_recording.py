@@ -163,6 +163,21 @@ class TestFinding:
             await app.press("f", "a", "down", "down", "o", "enter")
             assert "hidden" in app.row("Steps ─")
 
+    async def test_what_lies_deep_in_a_long_text_is_shown_with_what_is_around_it(self) -> None:
+        async with driven(one({"log": "line " * 3_000 + "the needle is here " + "line " * 3_000})) as app:
+            await app.press("enter")
+            await app.until(lambda: steps_of(app).list.has_focus)
+            await find(app, "needle")
+            assert "the needle is here" in app.text
+            assert "needle" in accented(app)
+
+    async def test_a_hit_in_an_id_is_named(self) -> None:
+        async with driven(scene.reader(), paths=scene.PATHS) as app:
+            await at(app, scene.RUN, "enter")
+            await find(app, "step-9")
+            assert steps_of(app).step_here == 9
+            assert "found in its id: step-9" in app.text
+
     async def test_a_recording_without_steps_is_shown_and_searched_as_its_values(self) -> None:
         report = scene.report(scene.PLAIN, steps=())
         reader = FakeReader({scene.PLAIN: FakeRecording(report, text=b'{"matches": [{"id": "refunds.md#4"}]}')})

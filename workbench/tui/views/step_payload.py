@@ -10,13 +10,13 @@ from workbench.tui.pages.parts import ROOMY, Frame
 from workbench.tui.pages.payload import payload_head, payload_line
 from workbench.tui.pages.recording import said_lines
 from workbench.tui.pages.steps import failure_lines, step_name
-from workbench.tui.payload import Beyond, Holds, Made, Node, PayloadRow, PayloadTree
+from workbench.tui.payload import Beyond, Holds, Made, Node, PayloadRow, PayloadTree, Sort
 from workbench.tui.widgets.lines import look_of
 from workbench.tui.widgets.rows import HeadRows, RowList
 
 if TYPE_CHECKING:
     from workbench.index.job import Job
-    from workbench.recordings.finding import Way
+    from workbench.recordings.finding import Hit
     from workbench.tui.copying import Copied
     from workbench.tui.recorded import OpenRecording, Recorded
     from workbench.tui.views.steps import Steps
@@ -44,7 +44,7 @@ class StepPayload:
         self.why = ""
         self.tree: PayloadTree | None = None
         self._read_of: int | None = None
-        self._wanted: tuple[int, Sequence[Way]] | None = None
+        self._wanted: Hit | None = None
         self._told: tuple[Recorded, int, list[Line]] | None = None
 
     # --- reading -----------------------------------------------------------------------------------------------
@@ -76,26 +76,30 @@ class StepPayload:
         def then(tree: PayloadTree) -> None:
             self.tree = tree
             if self._wanted is not None:
-                self.reveal(*self._wanted)
+                self.reveal(self._wanted)
 
         self._view.ask_recording(PAYLOAD, work, then)
 
-    def reveal(self, top: int, way: Sequence[Way]) -> None:
-        """Unfold the way to a value and put the cursor on it, as soon as the payload is read."""
+    def reveal(self, hit: Hit) -> None:
+        """Unfold the way to what was found and put the cursor on it, as soon as the payload is read."""
         tree = self.tree
-        self._wanted = (top, way)
+        self._wanted = hit
         if tree is None:
             return
         self._wanted = None
+        way = hit.way.steps() if hit.way is not None else []
 
         def work(_: OpenRecording, job: Job) -> tuple[list[Made], Node | None]:
             from workbench.tui.payload_reading import reveal
 
-            return reveal(tree, top, way, job)
+            return reveal(tree, hit.span, way, job)
 
         def then(answer: tuple[list[Made], Node | None]) -> None:
             made, node = answer
             tree.take(made)
+            pattern = self._view.finding.pattern
+            if node is not None and node.sort is Sort.TEXT and pattern is not None and not pattern.search(node.shown):
+                node.shown = f'"{hit.excerpt} …"'  # it lies beyond what is shown of a long text
             place = tree.place_of(node) if node is not None else None
             if place is not None and self.tree is tree:
                 self._view.redraw()

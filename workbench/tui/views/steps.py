@@ -241,8 +241,12 @@ class Steps(ChosenSteps):
         """Go to the step, and to the value in its payload with the way to it unfolded."""
         recorded = self.recorded
         alone = recorded is not None and not recorded.rows
-        if (alone or self.go_to(hit.step)) and hit.part in ("key", "value"):
-            self.payload.reveal(hit.span, hit.way.steps() if hit.way is not None else ())
+        if not alone and not self.go_to(hit.step):
+            return
+        if hit.part in ("key", "value"):
+            self.payload.reveal(hit)
+        elif hit.part == "id":
+            self.desk.say(f"found in its id: {hit.excerpt}")
 
     def action_next_hit(self) -> None:
         """Go to the next place."""
