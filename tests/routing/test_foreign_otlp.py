@@ -309,3 +309,32 @@ def test_whatever_a_span_or_an_attribute_holds_nothing_is_raised(odd: dict[str, 
     made = span("b", 1)
     made["attributes"].append(attribute)
     attempts_and_problems(otlp.read, lines(batch(span("a", 0), made), batch({**span("a", 2), **odd})))
+
+
+def test_vectors_that_were_masked_are_not_missing() -> None:
+    values = {
+        "openinference.span.kind": "EMBEDDING",
+        "embedding.model_name": "a",
+        "embedding.embeddings.0.embedding.text": "__REDACTED__",
+        "embedding.embeddings.0.embedding.vector": "__REDACTED__",
+    }
+    pairs = [{"key": key, "value": {"stringValue": value}} for key, value in values.items()]
+    (attempt,), _ = attempts_and_problems(otlp.read, lines(batch({**span("a", 0), "attributes": pairs})))
+    assert (attempt.outcome, attempt.observed_dims, attempt.null_count) == (Outcome.VECTOR, None, 0)
+
+
+@pytest.mark.parametrize("status", [{"code": 2}, {"code": "STATUS_CODE_ERROR"}])
+def test_a_status_tells_a_failure_in_either_spelling(status: dict[str, object]) -> None:
+    (attempt,), _ = attempts_and_problems(otlp.read, lines(batch({**span("a", 0), "status": status})))
+    assert (attempt.outcome, attempt.error_type, attempt.response_model) == (Outcome.ERROR, "error", None)
+
+
+def test_a_kind_of_error_tells_a_failure_also_without_a_status() -> None:
+    (attempt,), _ = attempts_and_problems(otlp.read, lines(batch({**span("a", 0, ok=False), "status": {}})))
+    assert (attempt.outcome, attempt.error_type) == (Outcome.ERROR, "500")
+
+
+def test_a_parent_of_zeros_is_none() -> None:
+    log = lines(batch(span("a", 0, parent="0000000000000000")))
+    (attempt,), _ = attempts_and_problems(otlp.read, log)
+    assert attempt.call_id is None

@@ -99,3 +99,9 @@ def test_what_only_a_lenient_parser_reads_is_spelled_again(odd: bytes, strict: o
 @pytest.mark.parametrize("damaged", [b"", b"{", b'{"a": }', b"[" * 100_000, b'{"a": "' + b"1" * (17 << 20) + b'"}'])
 def test_what_is_no_json_or_too_long_to_be_built_is_none(damaged: bytes) -> None:
     assert strict_json(damaged) is None
+
+
+def test_an_object_on_a_line_of_its_own_within_a_document_does_not_make_it_json_lines() -> None:
+    found, problems = _read(b'{\n  "a": [\n    {"b": 1}\n  ]\n}\n')
+    assert [json.loads(each.data) for each in found] == [{"a": [{"b": 1}]}]
+    assert not problems
