@@ -23,6 +23,8 @@ _KEYS = ("uuid", "span_id", "spanId")
 _PARENTS = ("parentUuid", "parent_uuid", "parent_id", "parentId", "parent_span_id", "parentSpanId")
 _WANTED = frozenset((*_KINDS, *_NAMES, *_TIMES, *_ENDS, *_KEYS, *_PARENTS))
 _LONGEST_FACT = 4_096
+_LONGEST_AT_ONCE = 16 << 20
+"""A longer record is not read to find its fields: that would hold up every other thread."""
 _BUNDLE = "agentfootprint-corpus-v1"
 _NO_RECORDING = Note(
     f"it is a corpus bundle ({_BUNDLE}): the chunks of an index with their vectors, not the recording of a run; it is "
@@ -93,6 +95,12 @@ def _step(document: Document, record: Node) -> RawStep:
 
 def _facts(document: Document, record: Node) -> dict[str, object]:
     """Read the few fields of a record that a step needs, without building the others."""
+    if record.span.size > _LONGEST_AT_ONCE:
+        return {
+            name: node.value()
+            for name, node in record.children()
+            if isinstance(name, str) and name in _WANTED and node.span.size < _LONGEST_FACT
+        }
     data = document.read(record.span)
     try:
         fields = _FACTS.decode(data)
