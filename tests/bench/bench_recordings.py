@@ -1,6 +1,6 @@
 """Recordings as ratios in one run: first steps, offsets, the slim copy against its peers, memory, the event loop.
 
-    python -m tests.bench.bench_recordings FOLDER [--small 3] [--big 1000] [--peer 500] [--runs 3]
+    python -m tests.bench.bench_recordings FOLDER [--small 3] [--big 1000] [--peer 500] [--runs 3] [--only PART ...]
 
 Sizes are in MB. Files are generated into FOLDER, which needs room for three times the biggest, and removed one after
 the other. Times are CPU, children included, runs interleaved, medians. The peers get a smaller file, since node
@@ -14,7 +14,7 @@ import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -182,28 +182,45 @@ def _screen(asked: Asked, form: str) -> bool:
     return say(job, found)
 
 
+_PER_FORM: dict[str, Callable[[Asked, str], bool]] = {
+    "looks": _looks,
+    "offsets": _offsets,
+    "screen": _screen,
+    "summary": _slim,
+}
+_MEMORY = "memory"
+
+
+def _measured(asked: Asked, parts: Sequence[str]) -> bool:
+    """Generate the files, measure the parts, and leave nothing behind."""
+    held = []
+    paths = [asked.path(size, form) for size in (asked.small, asked.big) for form in _FORMS]
+    try:
+        for path in paths:
+            recording_files.write(path, int(path.stem.rpartition("_")[2]) * MB)
+        for part, measured in _PER_FORM.items():
+            if part in parts:
+                held += [measured(asked, form) for form in _FORMS]
+        if _MEMORY in parts:
+            held.append(_memory(asked))
+    finally:
+        for path in paths:
+            path.unlink(missing_ok=True)
+    return all(held)
+
+
 def main() -> int:
-    """Generate, measure, print every bound; 0 when all hold."""
+    """Print every bound; 0 when all hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     for name, default in (("small", 3), ("big", 1_000), ("peer", 500), ("runs", 3)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    asked = Asked(**vars(parser.parse_args()))
+    parser.add_argument("--only", nargs="+", choices=[*_PER_FORM, _MEMORY], default=[*_PER_FORM, _MEMORY])
+    given = vars(parser.parse_args())
+    parts = given.pop("only")
+    asked = Asked(**given)
     asked.folder.mkdir(parents=True, exist_ok=True)
-    held = []
-    per_form: tuple[Callable[[Asked, str], bool], ...] = (_looks, _offsets, _screen)
-    try:
-        for form in _FORMS:
-            for size in (asked.small, asked.big):
-                recording_files.write(asked.path(size, form), size * MB)
-        held += [part(asked, form) for part in per_form for form in _FORMS]
-        held.append(_memory(asked))
-    finally:
-        for form in _FORMS:
-            for size in (asked.small, asked.big):
-                asked.path(size, form).unlink(missing_ok=True)
-    held += [_slim(asked, form) for form in _FORMS]
-    return 0 if all(held) else 1
+    return 0 if _measured(asked, parts) else 1
 
 
 if __name__ == "__main__":
