@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-import orjson
+import msgspec
 
 from workbench.routing.log_lines import LineBlock, line_blocks
 from workbench.routing.model import LogProblem
@@ -23,6 +23,9 @@ _BLOCK_BYTES = 1 << 20
 _LINES_LOOKED_AT = 50
 # Atomic groups and possessive repeats: a string is either whole or none, and no byte is looked at twice.
 _TOKEN = re.compile(rb'"(?>[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
+_NOT_BLANK = re.compile(rb"\S")
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_EMPTY_OBJECT = len("{}\r")
 _OPENING = b"{["
 _QUOTE = ord('"')
 
@@ -78,20 +81,21 @@ def _finite(text: str) -> float | None:
 
 def _is_json_lines(data: bytes) -> bool:
     """Say whether the beginning of a file has a line that is an object by itself, also where others are damaged."""
-    start = data.lstrip()[:1]
-    if start == b"[":
+    first = _NOT_BLANK.search(data)
+    if first is None or first[0] == b"[":
         return False
     for line in data.split(b"\n", _LINES_LOOKED_AT)[:_LINES_LOOKED_AT]:
         # What is indented stands within another object.
-        if line[:1] == b"{" and len(line.strip()) > 2 and (_parses(line) or strict_json(line) is not None):
+        if line[:1] == b"{" and len(line) > _EMPTY_OBJECT and (_parses(line) or strict_json(line) is not None):
             return True
-    return start != b"{"
+    return first[0] != b"{"
 
 
 def _parses(line: bytes) -> bool:
+    """Say whether a line is an object, of which nothing is built."""
     try:
-        orjson.loads(line)
-    except ValueError:
+        _OBJECT.decode(line)
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return False
     return True
 
