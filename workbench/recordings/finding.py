@@ -22,7 +22,7 @@ from workbench.recordings.secrets import is_secret_key, mask_text, mask_under, n
 from workbench.recordings.wide import is_alias
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.recordings.browsing import Text
 
 MOST_HITS = 10_000
