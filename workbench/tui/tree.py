@@ -178,8 +178,10 @@ def draw_row(row: Row, width: int, signs: Signs, *, here: bool, focused: bool) -
     tail = _tail(row, width)
     name = row.name
     if line.cells + cells(name) + cells(mark) + tail.cells + 2 > width:
-        # The kind of file goes first: every recording of a folder has the same.
+        # The kind of file goes first: every recording of a folder has the same. Then the folder does.
         name = _without_suffix(name)
+    if row.depth and line.cells + cells(name) + cells(mark) + tail.cells + 2 > width:
+        name = name.rpartition("/")[2] or name
     if line.cells + cells(name) + cells(mark) + tail.cells + 2 > width and row.tag:
         # A name is worth more than a count that the detail says as well.
         tail = _tail(replace(row, count=""), width)

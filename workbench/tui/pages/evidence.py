@@ -231,8 +231,9 @@ def candidate_page(evidence: Evidence, stop: int, frame: Frame) -> Page:
     text = got if got is not None else candidate.text
     if text is not None:
         page.add(Line().add("what the model got" if got is not None else "its text as recorded", Tone.FAINT))
-        for row in wrap(mask_text(text[:_MOST_TEXT]), frame.width):
-            page.add(Line().add(row, Tone.MUTED))
+        for part in mask_text(text[:_MOST_TEXT]).splitlines():
+            for row in wrap(part, frame.width) or [""]:
+                page.add(Line().add(row, Tone.MUTED))
         if len(text) > _MOST_TEXT:
             page.add(Line().add(f"{frame.signs.more} {number(len(text) - _MOST_TEXT)} characters more", Tone.FAINT))
     return page
