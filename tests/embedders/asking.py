@@ -57,7 +57,10 @@ class Watched:
         return [event for event in self.events if isinstance(event, kind)]
 
 
-SHORT = Timeouts(connect_s=2.0, read_s=0.3, whole_s=0.8)
+SHORT = Timeouts(connect_s=5.0, read_s=1.0, whole_s=1.5)
+"""For servers that hang: as short as a busy machine still answers within."""
+
+LONG = Timeouts(connect_s=30.0, read_s=30.0, whole_s=60.0)
 
 
 def openai(
@@ -73,12 +76,15 @@ def openai(
     policy: PrefixPolicy | None = None,
     send_dimensions: bool = False,
     url: str | None = None,
+    timeouts: Timeouts = LONG,
 ) -> OpenAIProvider:
     """Give a client of the OpenAI-compatible part."""
     served = Served(server.model, dims, send_dimensions, None, policy or PrefixPolicy(), limits)
     return OpenAIProvider(
         served,
-        Endpoint(Address(url or f"{server.url}/v1"), key, timeouts=SHORT, environment=environment or {VARIABLE: KEY}),
+        Endpoint(
+            Address(url or f"{server.url}/v1"), key, timeouts=timeouts, environment=environment or {VARIABLE: KEY}
+        ),
         retries=RetryPolicy(retries),
         clock=(clock or FakeTime()).time,
         observer=watched or Watched(),
@@ -89,7 +95,7 @@ def ollama(server: MisbehavingServer, *, dims: int | None = 64, watched: Watched
     """Give a client of Ollama's own interface."""
     return OllamaProvider(
         Served(server.model, dims),
-        Endpoint(Address(server.url), timeouts=SHORT),
+        Endpoint(Address(server.url), timeouts=LONG),
         retries=RetryPolicy(3),
         clock=FakeTime().time,
         observer=watched or Watched(),

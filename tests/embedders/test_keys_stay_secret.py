@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.embedders.asking import KEY, VARIABLE, FakeTime, Watched, openai
+from tests.embedders.asking import KEY, LONG, SHORT, VARIABLE, FakeTime, Watched, openai
 from tests.embedders.misbehaving_server import Fault, MisbehavingServer, serving
 from workbench.embedders.endpoint import Address
 from workbench.embedders.failures import EmbedderError, Refusal, RequestRefused
@@ -44,7 +44,8 @@ async def test_no_failure_shows_the_key(
         server.redirect_to = f"{other.url}/v1/embeddings"
         server.fail(*[fault] * 3)
         watched = Watched()
-        provider = openai(server, key=SOURCE, watched=watched, retries=1, clock=FakeTime())
+        timeouts = SHORT if fault in (Fault.HANG, Fault.DRIP) else LONG
+        provider = openai(server, key=SOURCE, watched=watched, retries=1, clock=FakeTime(), timeouts=timeouts)
         failed: EmbedderError | None = None
         try:
             await provider.embed("boats", purpose="document")

@@ -8,7 +8,7 @@ import socket
 import numpy as np
 import pytest
 
-from tests.embedders.asking import FakeTime, Watched, openai
+from tests.embedders.asking import LONG, SHORT, FakeTime, Watched, openai
 from tests.embedders.misbehaving_server import (
     NAN_MARK,
     NULL_MARK,
@@ -89,7 +89,9 @@ async def test_what_may_pass_is_asked_again_and_seen(server: MisbehavingServer, 
     server.fail(fault, fault)
     watched, clock = Watched(), FakeTime()
     server.now = clock.now
-    vectors = await openai(server, watched=watched, clock=clock).embed_batch(TEXTS, purpose="document")
+    timeouts = SHORT if fault in (Fault.HANG, Fault.DRIP) else LONG
+    provider = openai(server, watched=watched, clock=clock, timeouts=timeouts)
+    vectors = await provider.embed_batch(TEXTS, purpose="document")
     assert all(vector is not None for vector in vectors)
     assert [sent.attempt for sent in watched.of(RequestSent)] == [1, 2, 3]
     assert [retry.number for retry in watched.of(Retrying)] == [1, 2]
@@ -255,5 +257,5 @@ async def test_cancelling_ends_a_request_under_way_and_a_wait(server: Misbehavin
 async def test_a_server_that_speaks_no_http_is_one_sentence() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener, serving() as server:
         port = listener.getsockname()[1]
-        error = await failure(openai(server, url=f"https://127.0.0.1:{port}/v1", retries=0))
+        error = await failure(openai(server, url=f"https://127.0.0.1:{port}/v1", retries=0, timeouts=SHORT))
     assert isinstance(error, Unavailable | RequestRefused)
