@@ -222,8 +222,11 @@ class DetailPane(Vertical):
         if self.subject is not None:
             view.show(self.subject)
         if focused and not view.has_focus_within:
-            self.call_after_refresh(view.take_focus)
+            self.call_after_refresh(self.take_focus)
 
     def take_focus(self) -> None:
-        """Give the focus to the view."""
-        self.call_after_refresh(self.view.take_focus) if not self.view.is_mounted else self.view.take_focus()
+        """Give the focus to the view, as soon as it stands."""
+        if self.view.is_mounted:
+            self.view.take_focus()
+        else:
+            self.call_after_refresh(self.take_focus)
