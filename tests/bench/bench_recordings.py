@@ -126,7 +126,7 @@ def _offsets(asked: Asked, form: str) -> bool:
 
 def _slim(asked: Asked, form: str) -> bool:
     """Summarise a file that the peers walk too, first as they do: written nowhere. Then the copy on the disk."""
-    path = recording_files.write(asked.path(asked.peer, form), asked.peer * MB)
+    path = recording_files.write(asked.folder / f"peer_{asked.peer}.{form}", asked.peer * MB)
     commands = {
         "summarised": _python(_SUMMARISE, path),
         "naive": _python(NAIVE, path),

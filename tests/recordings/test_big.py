@@ -15,9 +15,13 @@ from pathlib import Path
 import pytest
 
 from tests.recordings.test_slim import as_json, spelled
+from workbench.checkup import recording_check
+from workbench.checkup.recording_check import report_on
 from workbench.core.summary import summarize_embeddings
+from workbench.index.job import Cancelled, Job
 from workbench.recordings.document import NEAR_BYTES
 from workbench.recordings.far_index import FarIndex
+from workbench.recordings.far_summary import count_far
 from workbench.recordings.model import Note, RecordingError, Span, Unreadable
 from workbench.recordings.opening import first_look, open_recording
 from workbench.recordings.slim import Options
@@ -204,3 +208,51 @@ def test_a_copy_of_a_file_that_is_cut_meanwhile_is_not_written(tmp_path: Path, f
     assert refusal.value.problem is Unreadable.BEING_WRITTEN
     assert (tmp_path / "out").read_bytes() == b"as it was"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["out", path.name]
+
+
+# Counted by another process
+
+
+def test_the_vectors_of_a_big_recording_are_counted_elsewhere_and_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rec.json"
+    path.write_text(json.dumps({"events": events(6 << 20)}))
+    with open_recording(path) as recording:
+        near = report_on(recording)
+        heard: list[tuple[int, int]] = []
+        monkeypatch.setattr(recording_check, "_FAR_BYTES", 0)
+        monkeypatch.setattr(recording_check, "summarize_to", None)
+        far = report_on(recording, (), Job(lambda done, total: heard.append((done, total))))
+    assert far.vectors == near.vectors
+    assert far.vectors.count == near.vectors.count > 1_000
+    assert heard == sorted(heard) != []
+
+
+def test_damage_that_the_other_process_finds_is_said_as_ever(tmp_path: Path) -> None:
+    path = tmp_path / "rec.json"
+    path.write_text(json.dumps({"events": events(3 << 20)})[:-5])
+    with pytest.raises(RecordingError) as near:
+        summarize_file(path, tmp_path / "out")
+    with pytest.raises(RecordingError) as far:
+        count_far(str(path), lambda _done, _total: None)
+    assert (far.value.problem, far.value.message) == (near.value.problem, near.value.message)
+
+
+def test_giving_up_ends_the_count(tmp_path: Path) -> None:
+    path = tmp_path / "rec.json"
+    path.write_text(json.dumps({"events": events(12 << 20)}))
+    job = Job()
+    with pytest.raises(Cancelled):
+        count_far(str(path), lambda _done, _total: job.cancel(), job)
+
+
+def test_no_module_is_taken_from_the_folder_one_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "msgspec.py").write_text("open('ran', 'w')\n")
+    (tmp_path / "mmap.py").write_text("open('ran', 'w')\n")
+    path = big(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with open_recording(path) as recording:
+        assert recording.steps
+    assert count_far(str(path), lambda _done, _total: None) is not None
+    assert not (tmp_path / "ran").exists()

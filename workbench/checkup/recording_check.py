@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,15 @@ from workbench.checkup.recordings import judge_joined, judge_recording
 from workbench.crosscheck.joining import join
 from workbench.recordings.cassette_copy import slim_cassette
 from workbench.recordings.cassette_text import interaction_text
+from workbench.recordings.far_summary import count_far
 from workbench.recordings.model import Note, RecordingError, Unreadable
 from workbench.recordings.readers.vcr import VcrReader, interactions_of
 from workbench.recordings.slim import Options, slimmed
-from workbench.recordings.summarize import summarize_to
+from workbench.recordings.summarize import Summary, summarize_to
 from workbench.recordings.watch import READINGS
 
 _MOST_AT_ONCE = 64 << 20
+_FAR_BYTES = 64 << 20
 _DEEPEST = 32  # a damaged value is read again by each that it stands in
 _ALONE = 4  # so many levels a damaged value counts that stands in another with nothing whole beside it
 
@@ -95,8 +97,7 @@ def vector_totals(recording: Recording, job: Job | None = None) -> tuple[VectorT
             job.progress((READINGS - 1) * total + done, READINGS * total)
 
     try:
-        with open(os.devnull, "wb") as nowhere:
-            found = summarize_to(recording.path, nowhere, Options(), progress)
+        found = _counted(recording, progress, job)
     except RecordingError as error:
         if error.problem is Unreadable.BEING_WRITTEN:
             raise
@@ -105,6 +106,15 @@ def vector_totals(recording: Recording, job: Job | None = None) -> tuple[VectorT
         found.vectors, found.unsummarised_likely, found.bytes_before, found.bytes_after, dict(found.by_rule)
     )
     return totals, found.notes
+
+
+def _counted(recording: Recording, progress: Callable[[int, int], None], job: Job | None) -> Summary:
+    """Count what the seed's rule takes; of a big recording in another process, which holds up no screen."""
+    found = count_far(recording.path, progress, job) if recording.file_size > _FAR_BYTES else None
+    if found is not None:
+        return found
+    with open(os.devnull, "wb") as nowhere:
+        return summarize_to(recording.path, nowhere, Options(), progress)
 
 
 def _of_what_is_left(recording: Recording, job: Job | None) -> VectorTotals:

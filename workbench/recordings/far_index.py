@@ -168,7 +168,7 @@ class FarIndex:
         if self._process is not None:
             return self._process
         self._process = subprocess.Popen(
-            [sys.executable, "-m", _MODULE, str(self._descriptor), str(self._end)],
+            [sys.executable, "-P", "-m", _MODULE, str(self._descriptor), str(self._end)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
