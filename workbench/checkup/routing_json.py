@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.routing.calls import Flag
+from workbench.routing.replay import LAST_ERRORS, PHASES, WARNS
 
 if TYPE_CHECKING:
     from workbench.core.routing import RoutingDialect
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from workbench.routing.ledger import LedgerRow
     from workbench.routing.model import LogProblem
     from workbench.routing.opening import ReplayedLog
-    from workbench.routing.replay import ReplayedCall
+    from workbench.routing.replay import Replay
 
 JsonObject = dict[str, object]
 
@@ -32,7 +33,7 @@ def replay_as_json(replayed: ReplayedLog, joined: Sequence[ContaminatedRows] = (
             "cooldown_ms": _number(replay.config.cooldown_ms),
             "dialect": dialect_names(replay.dialect),
         },
-        "calls": [_call(replay.call(n)) for n in range(1, replay.count + 1)],
+        "calls": list(_calls(replay)),
         "ledger": [_row(row, joined) for row in replay.ledger.rows],
         "divergences": len(replay.divergences),
         "transitions": [
@@ -56,28 +57,52 @@ def dialect_names(dialect: RoutingDialect) -> list[str]:
     return [name.replace("_", "-") for name in dialect.__slots__ if getattr(dialect, name)]
 
 
-def _call(call: ReplayedCall) -> JsonObject:
-    return {
-        "n": call.n,
-        "at_ms": _number(call.at_ms),
-        "instance": call.instance,
-        "op": call.op.value,
-        "called": [leg.value for leg in call.called],
-        "served_by": None if call.served_by is None else call.served_by.value,
-        "phase": call.phase.value,
-        "state": call.state.value,
-        "streak": call.streak,
-        "fallback_until_ms": _number(call.fallback_until_ms),
-        "warns": list(call.warns),
-        "last_error_kind": None if call.last_error_kind is None else call.last_error_kind.value,
-        "divergence": call.divergence,
-        "ended_ms": _number(call.ended_ms),
-        "last_error": call.last_error,
-        "namespace": call.namespace,
-        "purpose": call.purpose,
-        "lines": list(call.lines),
-        "flags": flag_names(call.flags),
-    }
+def _calls(replay: Replay) -> Iterator[JsonObject]:
+    """Write every call from the columns: a log may hold a million of them."""
+    calls, columns, rows = replay.calls, replay.columns, replay.calls.rows
+    shape = rows.shape[calls.first].tolist()
+    instance = rows.instance[calls.first].tolist()
+    first, last = rows.line[calls.first].tolist(), rows.line[calls.last].tolist()
+    namespace, names = replay.ledger.namespace.tolist(), [row.namespace for row in replay.ledger.rows]
+    asked = (columns.primary > 0).astype("u1") + 2 * (columns.fallback > 0).astype("u1")
+    odd: dict[int, list[str]] = {}
+    for index, (at, ended, called, served, phase, rescuing, streak, until, warn, kind, diverges, flags) in enumerate(
+        zip(
+            columns.started_ms.tolist(), columns.ended_ms.tolist(), asked.tolist(), columns.served.tolist(),
+            columns.phase.tolist(), columns.rescuing.tolist(), columns.streak.tolist(), columns.until_ms.tolist(),
+            columns.warn.tolist(), columns.last_error.tolist(), columns.diverges.tolist(), columns.flags.tolist(),
+            strict=True,
+        )
+    ):  # fmt: skip
+        told = replay.call(index + 1) if kind or diverges else None
+        example = rows.shapes[shape[index]]
+        if flags not in odd:
+            odd[flags] = flag_names(Flag(flags))
+        yield {
+            "n": index + 1,
+            "at_ms": _number(at),
+            "instance": rows.instances[instance[index]],
+            "op": example.op.value,
+            "called": list(_CALLED[called]),
+            "served_by": _SERVED[served],
+            "phase": PHASES[phase].value,
+            "state": "fallback" if rescuing else "primary",
+            "streak": streak,
+            "fallback_until_ms": _number(until),
+            "warns": [] if not warn else [WARNS[warn]],
+            "last_error_kind": None if not kind else str(LAST_ERRORS[kind]),
+            "divergence": None if told is None else told.divergence,
+            "ended_ms": _number(ended),
+            "last_error": None if told is None else told.last_error,
+            "namespace": None if namespace[index] < 0 else names[namespace[index]],
+            "purpose": None if example.purpose is None else example.purpose.value,
+            "lines": [first[index], last[index]],
+            "flags": odd[flags],
+        }
+
+
+_CALLED = ((), ("primary",), ("fallback",), ("primary", "fallback"))
+_SERVED = (None, "primary", "fallback")
 
 
 def flag_names(flags: Flag) -> list[str]:

@@ -223,7 +223,8 @@ class _Gathering:
         nulls: Ints,
     ) -> None:
         lasted = np.array([each.duration_ms for each in attempts], np.float64)
-        ended = started + np.where(np.isnan(lasted), 0.0, lasted)
+        with np.errstate(over="ignore", invalid="ignore"):  # a time beyond all times is one that never comes
+            ended = started + np.where(np.isnan(lasted), 0.0, lasted)
         calls = np.array([hash(each.call_id) for each in attempts], np.int64)
         self._columns.append((shape.astype(np.int32), numbers, started, ended, calls, items, nulls))
         self._keys.see(attempts, shape, self._count)
