@@ -29,14 +29,12 @@ class Key:
         value = self._value
         if len(value) < _SHORTEST_PIECE:
             return text.replace(value, _HIDDEN) if value else text
+        pieces = {value[at : at + _SHORTEST_PIECE] for at in range(len(value) - _SHORTEST_PIECE + 1)}
         covered = bytearray(len(text))
-        for start in range(len(value) - _SHORTEST_PIECE + 1):
-            piece = value[start : start + _SHORTEST_PIECE]
-            at = text.find(piece)
-            while at >= 0:
+        for at in range(len(text) - _SHORTEST_PIECE + 1):
+            if text[at : at + _SHORTEST_PIECE] in pieces:
                 covered[at : at + _SHORTEST_PIECE] = b"\1" * _SHORTEST_PIECE
-                at = text.find(piece, at + 1)
-        return _without(text, covered)
+        return _without(text, covered) if any(covered) else text
 
     def hide_in_bytes(self, content: bytes, *, whole: bool) -> bytes:
         """Replace the key in an answer, with ``whole`` only when it stands there whole: good answers are long."""
