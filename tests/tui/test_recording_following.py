@@ -80,7 +80,7 @@ class TestNoticed:
             _append(path, _line(2) + _line(3) + _line(4)[:20])
             await _look(app)
             assert "2 new lines" in app.text
-            assert "F follows" in app.text
+            assert "F follow" in app.text
             assert _count(app) == 2
 
     async def test_r_reads_it_again_once(self, tmp_path: Path) -> None:
