@@ -17,6 +17,9 @@ from workbench.embedders.retrying import TryAgain
 if TYPE_CHECKING:
     import httpx
 
+_MOST_SAID = 65_536
+"""How much of a refusal is read: its reason stands at its beginning."""
+
 _USUAL_PORTS = {"http": 80, "https": 443}
 
 
@@ -177,6 +180,8 @@ class Endpoint:
             content = bytearray()
             async for piece in response.aiter_bytes():
                 content += piece
+                if response.status_code != 200 and len(content) >= _MOST_SAID:
+                    break
                 if len(content) > most_bytes:
                     raise WrongAnswer(f"{self.address.host} answered with more than vectors take", wrong=Wrong.SHAPE)
         finally:

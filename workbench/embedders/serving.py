@@ -32,7 +32,6 @@ Plain = str | int | float | bool
 _MOST_DIMS = 16_384
 _BYTES_PER_NUMBER = 40
 _BYTES_AROUND = 1 << 20
-_MOST_SAID = 65_536
 _HEALTH_TEXT = "health"
 
 
@@ -228,7 +227,7 @@ class ServedProvider(ABC):
         return answer
 
     def _refuse(self, got: HttpAnswer, texts: Sequence[str]) -> None:
-        text = got.content[:_MOST_SAID].decode("utf-8", "replace")
+        text = got.content.decode("utf-8", "replace")
         chars = sum(map(utf16_length, texts))
         host = self._endpoint.address.host
         refused = refusal_of(Reply(got.status, text, len(texts), host, self.model_id, chars))
