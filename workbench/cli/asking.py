@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.cli.embedders import Narration, find_embedder, open_named, run_in_job
+from workbench.cli.embedders import Narration, find_embedder, open_named
+from workbench.core.coroutines import run_in_job
 from workbench.cli.output import Sign, stderr
 from workbench.core.fingerprint import Fingerprint
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,10 +15,7 @@ if TYPE_CHECKING:
     from workbench.embedders.activity import Activity
     from workbench.embedders.configured import Configured
     from workbench.embedders.protocol import BuildingProvider
-    from workbench.index.job import Job
     from workbench.trust import Configuration, TrustQuestion
-
-T = TypeVar("T")
 
 
 def find_embedder(name: str) -> Configured:
@@ -71,25 +66,6 @@ def open_named(name: str) -> BuildingProvider:
         raise click.ClickException(str(error)) from None
 
 
-def run_in_job(work: Callable[[], Coroutine[Any, Any, T]], job: Job) -> T:
-    """Run a coroutine in this thread to its end; a job that is cancelled cancels it.
-
-    Raises:
-        Cancelled: the job was given up.
-    """
-    from workbench.index.job import Cancelled
-
-    async def watched() -> T:
-        task = asyncio.ensure_future(work())
-        with job.watching(_Task(task, asyncio.get_running_loop())):
-            return await task
-
-    try:
-        return asyncio.run(watched())
-    except asyncio.CancelledError:
-        raise Cancelled from None
-
-
 class Narration:
     """Says on stderr what an embedder waits for and why it asks again; requests that go well need no word."""
 
@@ -108,18 +84,6 @@ class Narration:
                 self._out.verdict(Sign.NOTE, f"asking again ({activity.number} of {activity.most})", indent=0)
             case BatchSplit():
                 self._out.verdict(Sign.NOTE, f"{activity.reason}; going on in smaller batches", indent=0)
-
-
-class _Task:
-    """A task that another thread may stop."""
-
-    def __init__(self, task: asyncio.Future[Any], loop: asyncio.AbstractEventLoop) -> None:
-        self._task = task
-        self._loop = loop
-
-    def interrupt(self) -> None:
-        """Cancel it in its own loop."""
-        self._loop.call_soon_threadsafe(self._task.cancel)
 
 
 def _configuration() -> Configuration:

@@ -150,9 +150,10 @@ def _resume(asked: _Asked) -> int:
 
 
 def _run(asked: _Asked, path: str, target: Target) -> int:
-    from workbench.cli.embedders import Narration, run_in_job
+    from workbench.cli.embedders import Narration
     from workbench.cli.reindex_text import ProgressLine
     from workbench.cli.waiting import interruptible
+    from workbench.core.coroutines import run_in_job
     from workbench.reindex import running
     from workbench.reindex.building import Limits
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.embedders import minilm, wordllama
@@ -29,8 +30,12 @@ _OF_LEGS = RetryPolicy(retries=2)
 """Less patience than one alone has: another leg stands by."""
 
 
-def open_embedder(configured: Configured, *, observer: Observer = unobserved) -> BuildingProvider:
+def open_embedder(
+    configured: Configured, *, observer: Observer = unobserved, warn: Callable[[str], None] | None = None
+) -> BuildingProvider:
     """Make the provider. No request is sent, no key is read and no model is loaded before it is asked.
+
+    ``warn`` hears of changes of route in an auto-fallback, by default on stderr.
 
     Raises:
         NotInstalled: a local embedder whose extra is not installed.
@@ -41,7 +46,7 @@ def open_embedder(configured: Configured, *, observer: Observer = unobserved) ->
         case ServerEmbedder():
             return _server(configured, observer, RetryPolicy())
         case RoutedEmbedder():
-            return _routed(configured, observer)
+            return _routed(configured, observer, warn)
 
 
 def is_installed(embedder: LocalEmbedder) -> bool:
@@ -80,7 +85,9 @@ def _leg(configured: LocalEmbedder | ServerEmbedder) -> BuildingProvider:
     return _server(configured, unobserved, _OF_LEGS)
 
 
-def _routed(configured: RoutedEmbedder, observer: Observer) -> BuildingProvider:
+def _routed(
+    configured: RoutedEmbedder, observer: Observer, warn: Callable[[str], None] | None
+) -> BuildingProvider:
     from workbench.embedders.auto_fallback import AutoFallbackEmbeddingProvider
     from workbench.routing.log_writing import RoutingLog
 
@@ -89,6 +96,7 @@ def _routed(configured: RoutedEmbedder, observer: Observer) -> BuildingProvider:
         _leg(configured.fallback),
         failure_streak_threshold=configured.failure_streak_threshold,
         cooldown_ms=configured.cooldown_ms,
+        warn=warn,
         log=None if configured.log is None else RoutingLog(configured.log),
     )
     provider.watch(observer)
