@@ -36,7 +36,7 @@ NEXT_ERROR = action_of("next_error", "right_curly_bracket", "} {", "error", "go 
 PREVIOUS_ERROR = action_of(
     "previous_error", "left_curly_bracket", "{", "error before", "go to the failed step before", in_footer=False
 )
-FIND = action_of("find_in", "slash", "/", "find", "find in names, ids, keys and values, also in strings with JSON")
+FIND = action_of("find_in", "slash", "/", "find", "find in names, ids, keys, values, JSON in strings")
 EVERYWHERE = (NEXT_RETRIEVAL, PREVIOUS_RETRIEVAL, NEXT_ERROR, PREVIOUS_ERROR, WRITE, FIND)
 """What every view of a recording can do."""
 

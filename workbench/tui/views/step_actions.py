@@ -5,17 +5,15 @@ from __future__ import annotations
 from workbench.tui.views.recording import FIND, NEXT_ERROR, NEXT_RETRIEVAL, PREVIOUS_ERROR, PREVIOUS_RETRIEVAL, WRITE
 from workbench.tui.views.recording import action_of as _of
 
-OPEN = _of(
-    "open_step", "enter", "enter", "open", "go to the retrieval of a step, fold or unfold it, or see its payload"
-)
+OPEN = _of("open_step", "enter", "enter", "open", "go to its retrieval, fold it, or see its payload")
 MATCHES = (
     _of("next_hit", "n", "n N", "hit", "go to the next place with what was searched for"),
     _of("previous_hit", "N", "N", "hit before", "go to the place before", in_footer=False),
 )
-FILTER = _of("filter", "f", "f", "kinds", "choose which kinds of steps are seen, or only failed ones")
+FILTER = _of("filter", "f", "f", "kinds", "choose kinds of steps, or failed ones only")
 FOLD = (
     _of("fold", "space", "space", "fold", "fold or unfold what is under the cursor"),
-    _of("fold_all", "minus", "- +", "all", "fold everything", in_footer=False),
+    _of("fold_all", "minus", "-", "fold all", "fold everything", in_footer=False),
     _of(
         "unfold_all",
         "plus",
@@ -27,9 +25,9 @@ FOLD = (
 )
 ERRORS = _of("errors_first", "e", "e", "errors first", "failed steps on top, or all in their order")
 PART = _of("next_part", "tab", "tab", "payload", "go to the payload, and from there to the sources")
-SAID = _of("said", "v", "v", "what is said", "all that is said of the recording, in the place of the payload")
+SAID = _of("said", "v", "v", "what is said", "all that is said of it, in the payload's place")
 COPY = (
-    _of("copy_value", "y", "y", "copy", "copy the value: vectors as their shape, secrets masked"),
+    _of("copy_value", "y", "y", "copy", "copy the value: vectors as shape, secrets masked"),
     _of("copy_path", "Y", "Y", "copy path", "copy the way to the value; of a step its id"),
 )
 MARKS = (NEXT_RETRIEVAL, PREVIOUS_RETRIEVAL, NEXT_ERROR, PREVIOUS_ERROR)
