@@ -192,3 +192,23 @@ def test_missing_documents_alone_leave_the_log_clean() -> None:
     replay = replayed(namespace(), wrote("primary", 0, "a", word="error"), wrote("fallback", 0, "a", word="error"))
     assert replay.ledger.rows[0].missing == 1
     assert replay.exit_code == 0
+
+
+def test_where_vectors_went_may_be_told_by_a_later_record() -> None:
+    silent: dict[str, Any] = {"namespace": None, "purpose": None}
+    lines = [
+        wrote("primary", 0, word="error", call="x", **silent),
+        wrote("fallback", 0, call="x", **silent),
+        {"record": "write", "call.id": "x", "namespace": "docs", "keys": ["a"]},
+        wrote("primary", 1, call="y", **silent),
+        {"record": "write", "call.id": "y", "namespace": "docs", "keys": ["b"]},
+    ]
+    found = row(namespace(), *lines)
+    assert (found.native, found.foreign_same_dims, found.keys) == (1, 1, ("a",))
+
+
+def test_a_log_that_names_no_namespace_has_no_row_and_is_clean() -> None:
+    replay = replayed(attempt("primary", "error", 0, "a"), attempt("fallback", "ok", 0, "a"))
+    assert replay.ledger.rows == ()
+    assert replay.ledger.unplaced == 1
+    assert replay.exit_code == 0

@@ -289,6 +289,11 @@ def test_a_warning_that_the_log_lacks_diverges_only_where_it_tells_of_warnings_a
     assert "the machine warns primary->fallback and the log does not" in divergence(replayed(*silent, *closing), 3)
 
 
+def test_warnings_that_name_no_process_are_held_against_none_of_several() -> None:
+    lines = [line | {"service.instance.id": name} for name in ("one", "two") for line in failing(3, prefix=name)]
+    assert not len(replayed(*lines, WARN).divergences)
+
+
 @pytest.mark.parametrize("place", [4, 5, 6])
 def test_a_warning_may_stand_before_or_behind_the_attempts_of_its_call(place: int) -> None:
     lines = failing(3)

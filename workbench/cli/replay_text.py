@@ -61,9 +61,10 @@ def write_replay(out: Output, replayed: ReplayedLog, joined: tuple[ContaminatedR
 
 def _scope(replay: Replay) -> str:
     begun, ended = replay.call(1).at_ms, float(replay.columns.ended_ms.max())
-    span = f"{moment(begun, date=True)} to {moment(ended)} UTC"
+    first, last = moment(begun, date=True), moment(ended, date=True)
+    span = f"{first} to {moment(ended) if last[:10] == first[:10] else last} UTC"
     parts = [counted(replay.count, "call"), span, config_text(replay)]
-    processes = len(replay.calls.rows.instances)
+    processes = len({each.instance for each in replay.calls.rows.shapes})
     if processes > 1:
         parts.append(f"{processes:,} processes")
     names = dialect_names(replay.dialect)

@@ -108,7 +108,9 @@ def _warnings(calls: Calls, states: States, unfinished: Ints) -> Bytes:
     """Pair the warnings of the machine with those that the log tells, in the order of each machine."""
     rows, sequence = calls.rows, calls.sequence
     against = np.zeros(calls.count, np.uint8)
-    told = np.flatnonzero(rows.kind[sequence.order] == TRANSITION)
+    # A warning of a process that made no call here cannot be held against any.
+    calling = np.unique(rows.instance[calls.first])
+    told = np.flatnonzero((rows.kind[sequence.order] == TRANSITION) & np.isin(rows.instance[sequence.order], calling))
     if not len(told):
         return against
     expected = list(zip(states.warned.tolist(), states.to_fallback.tolist(), strict=True))

@@ -192,7 +192,10 @@ class _Bookkeeping:
         self._only = self._only and len(self.names) == 1
         self.shape = self.rows.shape[calls.deciding]
         self.asked = self.rows.shape[calls.first]
+        self._unnamed = np.zeros(self.calls.count, np.bool_)
         self.namespace = self._namespaces()
+        self.told_later: dict[int, tuple[str, ...]] = {}
+        self._take_writes()
         self.version = self._versions()
         self.pairs: list[Pair] = [(line.model, line.dims) for _, line in self.rows.namespaces]
         self._lines: dict[str, list[Pair]] = {}
@@ -212,6 +215,7 @@ class _Bookkeeping:
         calls, rows = self.calls, self.rows
         document = self._of_shapes([is_document(each) for each in rows.shapes])
         document |= self._of_shapes([each.purpose is Purpose.DOCUMENT for each in rows.shapes])
+        document[list(self.told_later)] = True
         query = self._of_shapes([each.purpose is Purpose.QUERY for each in rows.shapes])
         null = np.array([each.outcome is Outcome.NULL for each in rows.shapes], np.bool_)[self.shape]
         placed = (self.namespace >= 0) & ~calls.health & (document | query)
@@ -243,9 +247,27 @@ class _Bookkeeping:
         unknown = found < 0
         if unknown.any():
             found[unknown] = self._namespace_of_shape[self.asked[unknown]]
+            self._unnamed = found < 0
             if self._only:
-                found[found < 0] = 0
+                found[self._unnamed] = 0
         return found
+
+    def _take_writes(self) -> None:
+        """Place calls that do not say where their vectors went and of which a later record does."""
+        if not self.rows.writes:
+            return
+        calls = np.flatnonzero(self._unnamed & ~self.calls.health)
+        first = self.calls.first[calls]
+        ids = zip(self.rows.instance[first].tolist(), self.rows.call[first].tolist(), strict=True)
+        known = dict(zip(ids, calls.tolist(), strict=True))
+        instances = {name: number for number, name in enumerate(self.rows.instances)}
+        alone = len(instances) == 1
+        for write in self.rows.writes:
+            instance = 0 if alone and write.instance is None else instances.get(write.instance, -1)
+            call = None if write.call_id is None else known.get((instance, hash(write.call_id)))
+            if call is not None:
+                self.namespace[call] = self.names.setdefault(write.namespace, len(self.names))
+                self.told_later[call] = write.keys
 
     def _of_shapes(self, says: list[bool]) -> Flags:
         """Say of each call whether the attempt that decided it, or its first, is of such a shape."""
@@ -355,8 +377,8 @@ class _Bookkeeping:
     def _keys(self, calls: Ints, ledger: Ledger) -> Iterator[str]:
         vectors = self.rows.kept.vectors
         writing = calls[ledger.written[calls] != Written.ASKED_ACROSS]
-        for row in self.calls.deciding[writing].tolist():
-            yield from vectors.get(row, ())
+        for call, row in zip(writing.tolist(), self.calls.deciding[writing].tolist(), strict=True):
+            yield from vectors.get(row) or self.told_later.get(call, ())
 
     def _models(self, calls: Ints, ledger: Ledger) -> tuple[ForeignModel, ...]:
         found: dict[str, list[int]] = {}
