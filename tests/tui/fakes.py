@@ -350,6 +350,7 @@ class FakeRecording:
     first: FakeRecording | None = None
     size: int = 2_760_000
     heavy: Heaviest = field(default_factory=Heaviest)
+    measured_when: threading.Event | None = None
 
     @property
     def document(self) -> FakeText:
@@ -357,6 +358,10 @@ class FakeRecording:
 
     def heaviest(self, watch: Job) -> Heaviest:
         watch.progress(1, 2)
+        if self.measured_when is not None:
+            with watch.watching(_Sets(self.measured_when)):
+                self.measured_when.wait()
+            watch.checkpoint()
         return self.heavy
 
     def close(self) -> None:

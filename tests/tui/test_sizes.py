@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, Driver
+from tests.tui import recording_scene as scene
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, Driver, driven
+from tests.tui.fakes import FakeReader
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.reading import FileReader
 
@@ -83,3 +87,27 @@ async def test_a_recording_without_vectors_says_so(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps({"type": "llm", "timestamp": n, "runId": "r"}) + "\n" for n in range(3)))
     async with _sizes(path) as app:
         assert "none stands in full" in app.text
+
+
+async def test_what_was_stopped_is_measured_again_when_it_is_asked_for() -> None:
+    gate = threading.Event()
+    recording = replace(scene.run(), measured_when=gate)
+    async with driven(FakeReader({scene.RUN: recording}), size=LARGE_TERMINAL) as app:
+        await app.press("3")
+        await app.until(lambda: "being measured" in app.text)
+        await app.press("escape")
+        app.main.session.look_again()
+        await app.until_read()
+        assert "measuring was stopped: 3 measures again" in app.text
+        gate.set()
+        await app.press("3")
+        await app.until(lambda: "snapshot.memory.embeddings[]" in app.text)
+
+
+async def test_nothing_of_a_path_commands_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    line = {"type": "llm", "timestamp": 1.7e12, "a\x1b]0;title\x07[red]b[/red]": {"embedding": _DENSE}}
+    path.write_text(json.dumps(line) + "\n")
+    async with _sizes(path) as app:
+        assert "\x1b" not in app.text
+        assert "[red]" in app.text

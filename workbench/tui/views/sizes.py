@@ -48,8 +48,10 @@ class Sizes(RecordingView):
         before = self.subject.key if self.subject is not None else None
         super().show(subject)
         if subject is not None and subject.key != before:
+            self._why = ""
             self.list.put(0, 0)
-        self._measure()
+        if not self._why:
+            self._measure()
 
     def on_mount(self) -> None:
         """Measure what is known since before there was room."""
@@ -118,6 +120,7 @@ class Sizes(RecordingView):
     def take_focus(self) -> None:
         """Give the focus to the page; asked for again it measures again what was stopped."""
         self.list.focus()
+        self._why = ""
         self._measure()
 
     def _choose(self, choice: SlimChoice) -> None:
