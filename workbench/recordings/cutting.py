@@ -25,6 +25,7 @@ _FARTHEST = 4 << 20
 _LONG_VALUE = 8 << 20
 _DEEPEST = 64
 _MOST_MISSES = 3
+_MOST_BRACES = 256
 
 
 class _Expect(Enum):
@@ -147,11 +148,11 @@ class Cutter(Generic[Proof]):
             return ()
         window, reach = self._window, ENOUGH
         here = window.need(self._at, reach)
-        last = window.data.rfind(frame.separator, here, here + reach)
+        last = _last(window.data, frame.separator, here, here + reach)
         while last <= here and reach < _FARTHEST and not window.reaches_end:
             reach *= 4
             here = window.need(self._at, reach)
-            last = window.data.rfind(frame.separator, here, here + reach)
+            last = _last(window.data, frame.separator, here, here + reach)
         if last <= here:
             return ()
         proven = self._prove(window.data, here, last, frame.run)
@@ -277,3 +278,19 @@ def _missing(at: int, end: int) -> Damage:
     if at >= end:
         return Damage(end, "the text ends before its last bracket", cut=True)
     return Damage(at, "a comma or a closing bracket is missing there")
+
+
+def _last(data: bytes, separator: bytes, start: int, end: int) -> int:
+    """Give where a separator stands last in a range, -1 when it does not.
+
+    A single byte is found backwards at the speed of memory, several of them are not.
+    """
+    ahead = separator.find(b"{")
+    at = min(end, len(data)) if ahead >= 0 else start
+    for _ in range(_MOST_BRACES):
+        at = data.rfind(b"{", start, at)
+        if at < 0:
+            break
+        if data.startswith(separator, at - ahead, end) and at - ahead >= start:
+            return at - ahead
+    return data.rfind(separator, start, end)
