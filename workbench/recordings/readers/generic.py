@@ -74,9 +74,11 @@ def _records(document: Document) -> Iterator[Node]:
             return
         listed = inner
     if listed.kind == "array":
-        items = [node for _name, node in listed.children()]
-        if items and items[0].kind == "object":
-            yield from items
+        # One after the other: a list of them all would take a while to be let go of, and hold up every other thread.
+        for place, (_name, node) in enumerate(listed.children()):
+            if not place and node.kind != "object":
+                return
+            yield node
 
 
 def _step(document: Document, record: Node) -> RawStep:
