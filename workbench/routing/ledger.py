@@ -19,7 +19,7 @@ from workbench.routing.keys import Pair, is_document
 from workbench.routing.model import Operation, Purpose
 from workbench.routing.rows import Bytes, Flags, Ints, Rows
 
-_CHECKPOINT = 16_384
+_CHECKPOINT = 4_096
 _DENSE = 1 << 22
 
 
