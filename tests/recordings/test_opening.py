@@ -379,3 +379,11 @@ def test_giving_up_does_not_wait_for_the_other_process(tmp_path: Path, monkeypat
         open_recording(path, watch=job)
     canceller.join()
     assert time.monotonic() - begun < 5
+
+
+def test_lines_are_lines_when_the_first_of_them_is_long(tmp_path: Path) -> None:
+    long = json.dumps({"type": "a", "text": "x" * 200_000}).encode()
+    with open_recording(written(tmp_path, long + b"\n" + lines(3))) as recording:
+        assert (recording.document.form, len(recording.steps)) == ("jsonl", 4)
+    with open_recording(written(tmp_path, long + b"\n")) as recording:
+        assert recording.document.form == "json"

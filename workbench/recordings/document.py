@@ -27,6 +27,7 @@ _LINES_AT_ONCE = 64 << 20
 _MOST_NOTES = 200
 _TELL_EVERY = 1 << 20
 _TAIL = 4_096
+_FIRST_LINE = 1 << 20
 _KINDS = {
     **dict.fromkeys(b"-0123456789", "number"),
     **dict.fromkeys(b"NI", "literal"),
@@ -127,7 +128,7 @@ class FileDocument:
         self._walked = False
         try:
             self.head = self._read_head()
-            self.form = str(spans.form_of(self.head.text, whole=self.head.whole))
+            self.form = self._read_form()
         except BaseException:
             self.close()
             raise
@@ -228,6 +229,14 @@ class FileDocument:
         """Let go of the file."""
         self._far.close()
         self._file.close()
+
+    def _read_form(self) -> str:
+        """Tell how values follow each other; a first line that is longer than the head is looked at as a whole."""
+        form = spans.form_of(self.head.text, whole=self.head.whole)
+        if form != Form.JSON or self.head.whole or b"\n" in self.head.text:
+            return str(form)
+        beginning = self.read(Span(self.span.start, min(self.span.start + _FIRST_LINE, self.span.end)))
+        return str(spans.form_of(beginning, whole=len(beginning) == self.size) if b"\n" in beginning else form)
 
     def _read_head(self) -> Head:
         text = self.read(Span(self.span.start, min(self.span.start + HEAD_BYTES, self.span.end)))
