@@ -352,7 +352,9 @@ class Session:
         for space in about.spaces:
             if space.status in (Status.WAITING, Status.READING):
                 space.status = Status.STOPPED
-        self.said = "reading stopped" if message.stopped else f"read in {_time(message.took_ms)}"
+        only_looked_at = about.so_far is not None and not about.so_far.total
+        if not (message.stopped and only_looked_at):
+            self.said = "reading stopped" if message.stopped else f"read in {_time(message.took_ms)}"
         self._join_recordings()
 
     # --- recordings --------------------------------------------------------------------------------------------
