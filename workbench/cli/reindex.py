@@ -22,6 +22,10 @@ _REFUSED = 1
 _UNREADABLE = 2
 _RESUMABLE = 3
 
+_CTRL_C = "interrupted"
+_PATIENCE_S = 5.0
+"""How long Ctrl-C waits for the answers that are under way, which are paid for; another one ends it at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
@@ -89,6 +93,7 @@ def command(
     3: stopped half-way; --resume goes on.
     """
     from workbench.index.model import SourceError
+    from workbench.index.writing import WriteError
     from workbench.reindex.model import ReindexError
 
     ways = {"--plan": only_plan, "--resume": resume, "--swap": only_swap, "--rollback": rollback}
@@ -110,7 +115,7 @@ def command(
     except SourceError as error:
         stderr().verdict(Sign.ERROR, error.message, indent=0)
         return _UNREADABLE
-    except ReindexError as error:
+    except (ReindexError, WriteError) as error:
         stderr().verdict(Sign.ERROR, str(error), indent=0)
         return _REFUSED
 
@@ -129,14 +134,32 @@ def _plan_only(asked: _Asked) -> int:
 
 def _begin(asked: _Asked) -> int:
     from workbench.cli.reindex_text import write_plan
+    from workbench.cli.waiting import interruptible
     from workbench.reindex import running
 
     target, plan = _planned(asked)
     write_plan(stderr() if asked.as_json else stdout(), plan, target.provider.host)
     if not asked.yes:
         _confirm(plan)
-    path = running.begin(asked.index, plan.namespace, target, resplit=asked.resplit, now_ms=_now_ms())
-    return _run(asked, path, target)
+    _price(asked, target)
+
+    def work(job: Job) -> str:
+        return running.begin(asked.index, plan.namespace, target, resplit=asked.resplit, now_ms=_now_ms(), job=job)
+
+    return _run(asked, interruptible(work), target)
+
+
+def _price(asked: _Asked, target: Target) -> float | None:
+    """Give the price of a million tokens; a cap that cannot be held is wrong usage."""
+    if target.provider.host is None:
+        return None
+    price = None if target.entry is None else target.entry.price_usd
+    if asked.max_cost is not None and price is None:
+        raise click.UsageError(
+            f"the price of '{target.name}' is not known, so --max-cost cannot be held; nothing was sent: leave it out, "
+            "or use an embedder of the model table"
+        )
+    return price
 
 
 def _resume(asked: _Asked) -> int:
@@ -152,24 +175,21 @@ def _resume(asked: _Asked) -> int:
 def _run(asked: _Asked, path: str, target: Target) -> int:
     from workbench.cli.embedders import Narration
     from workbench.cli.reindex_text import ProgressLine
-    from workbench.cli.waiting import interruptible
+    from workbench.cli.waiting import INTERRUPTED, Gently, interruptible
     from workbench.core.coroutines import run_in_job
     from workbench.reindex import running
-    from workbench.reindex.building import Limits
+    from workbench.reindex.building import Limits, Stop
+    from workbench.reindex.model import RunState
 
-    entry = target.entry
-    price = entry.price_usd if entry is not None and target.provider.host is not None else None
-    if asked.max_cost is not None and price is None and target.provider.host is not None:
-        stderr().verdict(
-            Sign.WARNING, "the price of this embedder is not known, so --max-cost cannot be held", indent=0
-        )
-    line = ProgressLine(stderr())
-    target.provider.watch(Narration())
+    line, stop = ProgressLine(stderr()), Stop()
     controls = running.Controls(
-        limits=Limits(max_cost_usd=asked.max_cost, price_usd=price),
+        limits=Limits(max_cost_usd=asked.max_cost, price_usd=_price(asked, target)),
         swap=not asked.no_swap,
         on_progress=line.show,
         on_step=line.step,
+        on_activity=Narration(),
+        on_warning=line.warn,
+        stop=stop,
         now_ms=_now_ms,
     )
 
@@ -179,15 +199,27 @@ def _run(asked: _Asked, path: str, target: Target) -> int:
         finally:
             await target.provider.dispose()
 
-    try:
-        outcome = interruptible(lambda job: run_in_job(work, job))
-    except KeyboardInterrupt:
+    def farewell() -> None:
         line.end()
-        stderr().verdict(Sign.NOTE, f"what is built is kept in {path}; --resume goes on with it", indent=0)
-        raise
+        _say_kept(path)
+
+    gently = Gently(lambda: stop.ask(_CTRL_C), _PATIENCE_S, farewell)
+    try:
+        outcome = interruptible(lambda job: run_in_job(work, job), gently=gently)
+    except KeyboardInterrupt:
+        farewell()
+        return INTERRUPTED
     finally:
         line.end()
-    return _say(asked, outcome)
+    code = _say(asked, outcome)
+    return INTERRUPTED if stop.reason == _CTRL_C and outcome.state is RunState.PAUSED else code
+
+
+def _say_kept(path: str) -> None:
+    import os
+
+    said = f"what is built is kept in {path}; --resume goes on with it, --discard drops it"
+    stderr().verdict(Sign.NOTE, f"interrupted: {said}" if os.path.exists(path) else "interrupted", indent=0)
 
 
 def _say(asked: _Asked, outcome: Outcome) -> int:
@@ -208,18 +240,28 @@ def _say(asked: _Asked, outcome: Outcome) -> int:
 def _swap(asked: _Asked) -> int:
     import asyncio
 
+    from workbench.cli.reindex_text import ProgressLine
+    from workbench.index.model import Problem, SourceError
+    from workbench.index.writing import WriteError
     from workbench.reindex import running
     from workbench.reindex.swapping import ChangedMeanwhile
 
     path, _, _ = _one_unfinished(asked)
+    controls = running.Controls(now_ms=_now_ms, on_warning=ProgressLine(stderr()).warn)
     try:
-        outcome = asyncio.run(running.swap_in(asked.index, path, None, running.Controls(now_ms=_now_ms)))
+        outcome = asyncio.run(running.swap_in(asked.index, path, None, controls))
     except ChangedMeanwhile as error:
-        stderr().verdict(
-            Sign.WARNING, f"the namespace was written to meanwhile ({error}); --resume brings that in first", indent=0
-        )
-        return _RESUMABLE
-    return _say(asked, outcome)
+        said = f"the namespace was written to meanwhile ({error}); --resume brings that in first"
+    except SourceError as error:
+        if error.problem is not Problem.LOCKED:
+            raise
+        said = f"not swapped: {error.message}; the build is kept, and --swap puts it in place then"
+    except WriteError as error:
+        said = f"not swapped: {error}; the build is kept, and --swap puts it in place then"
+    else:
+        return _say(asked, outcome)
+    stderr().verdict(Sign.WARNING, said, indent=0)
+    return _RESUMABLE
 
 
 def _roll_back(asked: _Asked) -> int:
@@ -239,27 +281,26 @@ def _roll_back(asked: _Asked) -> int:
 
 
 def _discard(asked: _Asked) -> int:
-    import os
+    from workbench.reindex import leftovers, running
+    from workbench.reindex.generations import drop_retired
 
-    from workbench.reindex import running, sibling
-    from workbench.reindex.generations import drop_retired, files_before
-
+    leftovers.remove_half_made(asked.index)
     found = running.unfinished(asked.index, asked.namespace)
+    namespace = found[0][1].namespace if found else _one_namespace(asked)
     dropped = 0
-    if found:
-        namespace = found[0][1].namespace
-        for path, _, _ in found:
-            sibling.remove(path)
-    else:
-        namespace = _one_namespace(asked)
+    for path, _, _ in found:
+        running.discard(asked.index, path)
+    if not found:
         dropped = drop_retired(asked.index, namespace)
-        for path in files_before(asked.index):
-            os.unlink(path)
+    files = (*leftovers.tidy_orphans(asked.index), *leftovers.files_before(asked.index))
+    for path in files:
+        leftovers.remove_file(path)
     said = f"dropped the unfinished build of '{namespace}'" if found else f"dropped {dropped:,} old generations"
+    if files:
+        said += f", and {len(files):,} old files beside the index"
     if asked.as_json:
-        stdout().json_document(
-            {"namespace": namespace, "state": "discarded", "unfinished": len(found), "generations": dropped}
-        )
+        document = {"namespace": namespace, "state": "discarded", "unfinished": len(found), "generations": dropped}
+        stdout().json_document({**document, "files": list(files)})
     else:
         stdout().verdict(Sign.OK, said, indent=0)
     return 0
@@ -267,15 +308,16 @@ def _discard(asked: _Asked) -> int:
 
 def _status(asked: _Asked) -> int:
     from workbench.cli.reindex_text import write_status
-    from workbench.reindex import running
+    from workbench.reindex import leftovers, running
     from workbench.reindex.as_json import status_as_json
     from workbench.reindex.generations import generations
 
-    found, under_way = generations(asked.index), running.unfinished(asked.index)
+    found, (under_way, in_use) = generations(asked.index), running.look(asked.index)
+    left = leftovers.left_behind(asked.index)
     if asked.as_json:
-        stdout().json_document(status_as_json(found, under_way))
+        stdout().json_document(status_as_json(found, under_way, in_use, left))
     else:
-        write_status(stdout(), found, under_way)
+        write_status(stdout(), found, under_way, in_use, left)
     return 0
 
 
@@ -325,7 +367,10 @@ def _one_unfinished(asked: _Asked) -> tuple[str, Settings, RunState]:
             + (f" of namespace '{asked.namespace}'" if asked.namespace else "")
         )
     if len(found) > 1:
-        raise click.UsageError(f"there are {len(found)} unfinished re-indexes; name one with --namespace")
+        raise click.UsageError(
+            f"there are {len(found)} unfinished re-indexes; name one with --namespace, or drop those of "
+            "one namespace with --discard"
+        )
     return found[0]
 
 

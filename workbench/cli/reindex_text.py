@@ -48,6 +48,8 @@ def write_plan(out: Output, plan: Plan, host: str | None) -> None:
             f"${plan.cost.price_usd:g} a million tokens, as read on {plan.cost.price_read_on or 'an unknown day'}",
         )
     out.verdict(Sign.NOTE, f"about {plan.disk_bytes / 1e6:,.1f} MB beside the index until it is swapped")
+    if plan.conflict is not None:
+        out.verdict(Sign.ERROR, f"it may not write: {plan.conflict}")
     if plan.impossible_ids:
         shown = ", ".join(plan.impossible_ids[:_LISTED])
         more = chunks.impossible - min(_LISTED, len(plan.impossible_ids))
@@ -91,8 +93,10 @@ def write_status(
     out: Output,
     namespaces: tuple[NamespaceGenerations, ...],
     unfinished: tuple[tuple[str, Settings, RunState], ...],
+    in_use: tuple[tuple[str, str], ...] = (),
+    left_behind: tuple[str, ...] = (),
 ) -> None:
-    """Write every namespace with its generations."""
+    """Write every namespace with its generations, and what is unfinished beside the index."""
     for each in namespaces:
         out.line(each.namespace, Style.BOLD)
         for one in each.generations:
@@ -104,6 +108,12 @@ def write_status(
         for path, settings, state in unfinished:
             if settings.namespace == each.namespace:
                 out.verdict(Sign.WARNING, f"unfinished: {settings.fingerprint}, {state.value}, in {path}")
+    for _, message in in_use:
+        out.verdict(Sign.WARNING, f"under way: {message}", indent=0)
+    for path in left_behind:
+        out.verdict(
+            Sign.WARNING, f"left by a swap that was ended half-way: {path}; --resume or --discard removes it", indent=0
+        )
 
 
 class ProgressLine:
@@ -121,7 +131,13 @@ class ProgressLine:
         self._last = now
         rate = progress.done / progress.seconds if progress.seconds > 0 else 0.0
         money = "" if progress.cost_usd is None else f"  ${progress.cost_usd:,.4f}"
-        self._out.transient(f"{progress.done:,} of {progress.total:,} vectors  {rate:,.0f} a second{money}")
+        retries = f"  {progress.retries:,} retries" if progress.retries else ""
+        self._out.transient(f"{progress.done:,} of {progress.total:,} vectors  {rate:,.0f} a second{money}{retries}")
+
+    def warn(self, message: str) -> None:
+        """Say what must be said once."""
+        self._out.clear_transient()
+        self._out.verdict(Sign.WARNING, message, indent=0)
 
     def step(self, name: str) -> None:
         """Say what is done now."""

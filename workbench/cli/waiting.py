@@ -30,10 +30,28 @@ class _End(Generic[T]):
     error: BaseException | None = None
 
 
-def interruptible(work: Callable[[Job], T], on_progress: Callable[[int, int], None] | None = None) -> T:
+@dataclass(frozen=True, slots=True)
+class Gently:
+    """Work that can be asked to end by itself: how to ask, for how long to wait then, and what to say when it did not.
+
+    Another Ctrl-C ends the wait.
+    """
+
+    ask: Callable[[], None]
+    patience_s: float
+    farewell: Callable[[], None]
+
+
+def interruptible(
+    work: Callable[[Job], T],
+    on_progress: Callable[[int, int], None] | None = None,
+    *,
+    gently: Gently | None = None,
+) -> T:
     """Do the work and give its result; on Ctrl-C stop it, let it close its files, and raise KeyboardInterrupt.
 
-    Work that does not stop in time is left where it is, and the process ends at once.
+    Work that ends ``gently`` gives its result also then. Work that does not stop in time is left where it is, and the
+    process ends at once.
     """
     job = Job(on_progress)
     # The end is waited for and not the thread: an interrupt inside Thread.join marks a living thread as ended, and a
@@ -52,9 +70,12 @@ def interruptible(work: Callable[[Job], T], on_progress: Callable[[int, int], No
         thread.start()
         end = _wait(ended)
     except KeyboardInterrupt:
-        if not _stopped(job, ended):
-            _leave()
-        raise
+        asked = None if gently is None else _asked(gently, ended)
+        if asked is None:
+            if not _stopped(job, ended):
+                _leave(say_interrupted if gently is None else gently.farewell)
+            raise
+        end = asked
     if end.error is not None:
         raise end.error
     return end.results[0]
@@ -75,6 +96,15 @@ def _wait(ended: SimpleQueue[_End[T]]) -> _End[T]:
             continue  # looked at again, since not every system lets a signal end a wait
 
 
+def _asked(gently: Gently, ended: SimpleQueue[_End[T]]) -> _End[T] | None:
+    """Ask the work to end; give its end if that comes in time."""
+    try:
+        gently.ask()
+        return ended.get(timeout=gently.patience_s)
+    except (Empty, KeyboardInterrupt):
+        return None
+
+
 def _stopped(job: Job, ended: SimpleQueue[_End[T]]) -> bool:
     """Cancel the work; say whether it has come to its end within the time that Ctrl-C may take."""
     try:
@@ -85,10 +115,10 @@ def _stopped(job: Job, ended: SimpleQueue[_End[T]]) -> bool:
     return True
 
 
-def _leave() -> NoReturn:
+def _leave(farewell: Callable[[], None]) -> NoReturn:
     """End the process as it stands, without the farewell of Python that running queries do not survive."""
     try:
-        say_interrupted()
+        farewell()
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()

@@ -32,6 +32,7 @@ def plan_as_json(plan: Plan) -> dict[str, Any]:
         "seconds": plan.seconds,
         "disk_bytes": plan.disk_bytes,
         "impossible_ids": list(plan.impossible_ids),
+        "conflict": plan.conflict,
     }
 
 
@@ -64,9 +65,15 @@ def verification_as_json(verification: Verification | None) -> dict[str, Any] | 
 
 
 def status_as_json(
-    namespaces: tuple[NamespaceGenerations, ...], unfinished: tuple[tuple[str, Settings, RunState], ...]
+    namespaces: tuple[NamespaceGenerations, ...],
+    unfinished: tuple[tuple[str, Settings, RunState], ...],
+    in_use: tuple[tuple[str, str], ...] = (),
+    left_behind: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """Give every namespace with its generations, and the re-index that is under way."""
+    """Give every namespace with its generations, and the re-index that is under way.
+
+    ``in_use`` are builds that cannot be read now, and why; ``left_behind`` are files of swaps that were killed.
+    """
     under_way = {settings.namespace: (path, settings, state) for path, settings, state in unfinished}
     return {
         "namespaces": [
@@ -86,7 +93,9 @@ def status_as_json(
                 "unfinished": _unfinished(under_way.get(each.namespace)),
             }
             for each in namespaces
-        ]
+        ],
+        "in_use": [{"path": path, "message": message} for path, message in in_use],
+        "left_behind": list(left_behind),
     }
 
 

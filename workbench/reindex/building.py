@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ import numpy as np
 
 from workbench.core.fingerprint import parse_fingerprint
 from workbench.core.text import utf16_length
-from workbench.embedders.batching import next_batch
 from workbench.embedders.failures import (
     BatchTooLarge,
     EmbedderError,
@@ -25,13 +23,15 @@ from workbench.embedders.failures import (
     RequestRefused,
     UnusableVectors,
     VectorProblem,
-    WrongAnswer,
 )
-from workbench.index.writing import transaction
+from workbench.index.writing import WriteError, transaction
+from workbench.reindex.batches import Batches, Text
+from workbench.reindex.metering import Meter
 from workbench.reindex.model import Progress, Resumable
-from workbench.reindex.sibling import JOURNAL, QUARANTINED, VECTORS, Sibling, table
+from workbench.reindex.sibling import QUARANTINED, VECTORS, Sibling, note, table
 
 if TYPE_CHECKING:
+    import duckdb
     from numpy.typing import NDArray
 
     from workbench.embedders.protocol import BuildingProvider, Vector
@@ -39,34 +39,28 @@ if TYPE_CHECKING:
 CONCURRENCY = 4
 """Requests under way at once."""
 
-_READ_AHEAD = 2_048
+_LOOK_S = 0.2
+_CAP_MARGIN = 4
 _INCOMING = "workbench_vectors"
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """One text on its way: its row, its chunk, and what is sent."""
-
-    seq: int
-    id: str
-    text: str
 
 
 @dataclass(slots=True)
 class Answered:
-    """What one batch came to: vectors by row, rows that were not taken and why, and the requests it took."""
+    """What one batch came to: vectors by row, rows that were not taken and why."""
 
     vectors: list[tuple[int, NDArray[np.float32], int]] = field(default_factory=list)
-    refused: list[tuple[int, str, str]] = field(default_factory=list)
+    refused: list[tuple[int, str]] = field(default_factory=list)
     texts: int = 0
     chars: int = 0
-    requests: int = 0
     seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a build stops by itself: more money than this, or more than this share of chunks that are not taken."""
+    """When a build stops by itself: more money than this, or more than this share of chunks that are not taken.
+
+    Money needs the price of a million tokens. Tokens are those that the server counts, where it does.
+    """
 
     max_cost_usd: float | None = None
     price_usd: float | None = None
@@ -87,7 +81,7 @@ class Stop:
 
 
 class Builder:
-    """One build of one sibling, to its end or to where it stopped."""
+    """One build of one sibling, to its end or to where it stopped. The meter watches the provider already."""
 
     def __init__(
         self,
@@ -95,6 +89,7 @@ class Builder:
         provider: BuildingProvider,
         limits: Limits,
         *,
+        meter: Meter,
         on_progress: Callable[[Progress], None] | None = None,
         now_ms: Callable[[], int],
         stop: Stop | None = None,
@@ -102,6 +97,7 @@ class Builder:
         self._sibling = sibling
         self._provider = provider
         self._limits = limits
+        self._meter = meter
         self._on_progress = on_progress
         self._now_ms = now_ms
         self._stop = stop or Stop()
@@ -109,7 +105,6 @@ class Builder:
         self._total, self._done, self._quarantined = sibling.counts()
         self._reused = sibling.reused()
         self._requests, self._tokens, self._chars, _ = sibling.journal_totals()
-        self._spent_here = 0
         self._began = time.monotonic()
         self._committing = asyncio.Lock()
 
@@ -119,36 +114,58 @@ class Builder:
         Raises:
             Resumable: it stopped half-way; what was committed is kept.
         """
-        batches = self._batches()
+        batches = Batches(self._sibling, self._provider)
         running: set[asyncio.Task[None]] = set()
         failure: BaseException | None = None
+        self._meter.on_wait = self._tell
         try:
+            self._check_quarantine()
             while failure is None and self._stop.reason is None:
-                while len(running) < CONCURRENCY and (batch := next(batches, None)) is not None:
-                    running.add(asyncio.create_task(self._one(batch)))
-                    if self._over_cap(running):
-                        break
+                self._start(batches, running)
                 if not running:
                     break
-                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                failure = next((task.exception() for task in done if task.exception() is not None), None)
+                done, running = await asyncio.wait(running, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+                failure = _failed(done)
                 self._check_quarantine()
-                self._check_cap()
-            if running:
-                # What is under way is paid for: it is waited for and kept.
-                done, running = await asyncio.wait(running)
-                failure = failure or next((task.exception() for task in done if task.exception() is not None), None)
-        except asyncio.CancelledError:
+            while running:
+                # What is under way is paid for: it is waited for and kept. What only waits to be sent again is not.
+                done, running = await asyncio.wait(running, timeout=_LOOK_S)
+                failure = failure or _failed(done)
+                if self._meter.waiting is not None:
+                    break
+        finally:
+            self._meter.on_wait = None
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-            raise
         if failure is not None:
             raise self._halted(failure) from failure
         if self._stop.reason is not None:
             raise Resumable(f"paused: {self._stop.reason}; {self._kept()}")
 
-    def progress(self, waiting: str | None = None) -> Progress:
+    def _start(self, batches: Batches, running: set[asyncio.Task[None]]) -> None:
+        """Send as many batches as may be under way at once, and as the cap lets."""
+        while len(running) < CONCURRENCY and (chars := batches.next_chars()) is not None:
+            if not self._affordable(chars, len(running)):
+                return
+            running.add(asyncio.create_task(self._one(batches.take())))
+
+    def _affordable(self, chars: int, running: int) -> bool:
+        """Whether one more batch keeps within the cap; near the cap they go out one at a time."""
+        cap, price = self._limits.max_cost_usd, self._limits.price_usd
+        if cap is None or price is None:
+            return True
+        room = cap - self._tokens * price / 1e6
+        cost = self._meter.estimate(chars) * price / 1e6
+        if cost <= room and (not running or cost * (running + 1) * _CAP_MARGIN <= room):
+            return True
+        if not running:
+            self._stop.ask(
+                f"the cap of ${cap:g} is reached (${cap - room:.6g} spent, the next batch costs ${cost:.6g})"
+            )
+        return False
+
+    def progress(self) -> Progress:
         """Say how far it is."""
         price = self._limits.price_usd
         return Progress(
@@ -157,30 +174,18 @@ class Builder:
             reused=self._reused,
             quarantined=self._quarantined,
             requests=self._requests,
-            retries=0,
+            retries=self._meter.retries,
             chars=self._chars,
             tokens=self._tokens,
-            tokens_counted=self._provider.counter is not None,
+            tokens_counted=self._meter.counted,
             cost_usd=None if price is None else self._tokens * price / 1e6,
             seconds=time.monotonic() - self._began,
-            waiting=waiting,
+            waiting=self._meter.waiting,
         )
 
-    def _batches(self) -> Iterator[list[Text]]:
-        """Give what is pending in batches of one request each, read a page at a time in the order of the rows."""
-        pending = self._sibling.pending()
-        waiting: deque[Text] = deque()
-        at = 0
-        while at < len(pending) or waiting:
-            if at < len(pending) and len(waiting) < _READ_AHEAD // 2:
-                page = pending[at : at + _READ_AHEAD]
-                wanted = set(page.tolist())
-                rows = self._sibling.texts(int(page[0]), int(page[-1]))
-                waiting.extend(Text(*row) for row in rows if row[0] in wanted)
-                at += len(page)
-            limits = self._provider.batch_limits
-            size = next_batch([each.text for each in list(waiting)[: limits.max_inputs]], limits)
-            yield [waiting.popleft() for _ in range(size)]
+    def _tell(self) -> None:
+        if self._on_progress is not None:
+            self._on_progress(self.progress())
 
     async def _one(self, batch: list[Text]) -> None:
         began = time.monotonic()
@@ -191,38 +196,62 @@ class Builder:
             # Also after a failure: what came before it was paid for.
             answered.seconds = time.monotonic() - began
             if answered.vectors or answered.refused:
-                async with self._committing:
-                    await asyncio.to_thread(self._commit, answered)
-        if self._on_progress is not None:
-            self._on_progress(self.progress())
+                await self._kept_whole(answered)
+        self._tell()
+
+    async def _kept_whole(self, answered: Answered) -> None:
+        """Commit, also when the task is given up meanwhile: it was paid for."""
+        async with self._committing:
+            commit = asyncio.ensure_future(asyncio.to_thread(self._commit, answered))
+            try:
+                await asyncio.shield(commit)
+            except asyncio.CancelledError:
+                await commit
+                raise
 
     async def _embed(self, batch: Sequence[Text], answered: Answered) -> None:
         """Embed a batch; one that fails for its texts is halved until it is known which one it is."""
-        answered.requests += 1
         try:
             vectors = await self._provider.embed_batch([each.text for each in batch], purpose="document")
         except InputTooLong as error:
             await self._without(batch, error.index, str(error), error.finished, answered)
         except BatchTooLarge as error:
-            if len(batch) == 1:
-                answered.refused.append((batch[0].seq, batch[0].id, str(error)))
+            self._take(batch[: len(error.finished)], error.finished, answered)
+            rest = batch[len(error.finished) :]
+            if len(rest) == 1:
+                answered.refused.append((rest[0].seq, str(error)))
                 return
-            await self._halves(batch, answered)
+            await self._halves(rest, answered)
         except RequestRefused as error:
             if error.refusal is not Refusal.REQUEST:
+                self._take(batch[: len(error.finished)], error.finished, answered)
                 raise
             await self._without(batch, None, str(error), error.finished, answered)
         except UnusableVectors as error:
             if not error.vectors or any(bad.problem is VectorProblem.DIMS for bad in error.bad):
+                self._take(batch[: len(error.finished)], error.finished, answered)
                 raise
-            self._take(batch, error.vectors, answered, {bad.index: bad.problem.value for bad in error.bad})
+            await self._without_bad(batch, error, answered)
         except EmbedderError as error:
-            self._take(batch[: len(error.finished)], error.finished, answered, {})
+            self._take(batch[: len(error.finished)], error.finished, answered)
             raise
         else:
             if len(vectors) != len(batch):
                 raise Resumable(f"the embedder gave {len(vectors)} vectors for {len(batch)} texts")
-            self._take(batch, vectors, answered, {})
+            self._take(batch, vectors, answered)
+
+    async def _without_bad(self, batch: Sequence[Text], error: UnusableVectors, answered: Answered) -> None:
+        """Keep the good vectors, set the bad texts aside, and ask for those that were not asked for yet."""
+        problems = {bad.index: bad.problem.value for bad in error.bad}
+        good = [index for index, vector in enumerate(error.vectors) if vector is not None and index not in problems]
+        self._take([batch[index] for index in good], [error.vectors[index] for index in good], answered)
+        for index, problem in problems.items():
+            answered.texts += 1
+            answered.chars += utf16_length(batch[index].text)
+            answered.refused.append((batch[index].seq, f"the vector that came back is unusable: {problem}"))
+        rest = [each for index, each in enumerate(batch) if index not in problems and error.vectors[index] is None]
+        if rest:
+            await self._embed(rest, answered)
 
     async def _without(
         self,
@@ -232,17 +261,15 @@ class Builder:
         finished: Sequence[Vector | None],
         answered: Answered,
     ) -> None:
-        self._take(batch[: len(finished)], finished, answered, {})
+        self._take(batch[: len(finished)], finished, answered)
         rest = batch[len(finished) :]
         if len(rest) == 1:
-            answered.refused.append((rest[0].seq, rest[0].id, reason))
+            answered.refused.append((rest[0].seq, reason))
             return
         at = None if index is None else index - len(finished)
         if at is not None and 0 <= at < len(rest):
-            answered.refused.append((rest[at].seq, rest[at].id, reason))
-            others = [*rest[:at], *rest[at + 1 :]]
-            if others:
-                await self._embed(others, answered)
+            answered.refused.append((rest[at].seq, reason))
+            await self._embed([*rest[:at], *rest[at + 1 :]], answered)
             return
         await self._halves(rest, answered)
 
@@ -252,16 +279,14 @@ class Builder:
         if batch[middle:]:
             await self._embed(batch[middle:], answered)
 
-    def _take(
-        self, batch: Sequence[Text], vectors: Sequence[Vector | None], answered: Answered, bad: dict[int, str]
-    ) -> None:
+    def _take(self, batch: Sequence[Text], vectors: Sequence[Vector | None], answered: Answered) -> None:
         """Check every vector once more, whoever made it, and keep what may be stored."""
-        for number, (each, vector) in enumerate(zip(batch, vectors, strict=True)):
+        for each, vector in zip(batch, vectors, strict=True):
             length = utf16_length(each.text)
             answered.texts += 1
             answered.chars += length
             if vector is None:
-                answered.refused.append((each.seq, each.id, f"no usable vector came back ({bad.get(number, 'null')})"))
+                answered.refused.append((each.seq, "no vector came back"))
                 continue
             with np.errstate(over="ignore"):
                 row = np.asarray(vector, np.float32)
@@ -271,7 +296,7 @@ class Builder:
                     "none of this answer was stored"
                 )
             if not np.isfinite(row).all() or not row.any():
-                answered.refused.append((each.seq, each.id, "the vector that came back is zero or not finite"))
+                answered.refused.append((each.seq, "the vector that came back is zero or not finite"))
                 continue
             answered.vectors.append((each.seq, row, self._read(each.text, length)))
 
@@ -285,63 +310,50 @@ class Builder:
 
     def _commit(self, answered: Answered) -> None:
         """Write vectors, what was not taken, and the journal, together."""
-        tokens = self._tokens_of(answered.chars)
+        spent = self._meter.take(answered.chars)
         with self._sibling.cursor() as cursor, transaction(cursor):
             if answered.vectors:
-                count = len(answered.vectors)
-                matrix = np.stack([row for _, row, _ in answered.vectors])
-                rows = np.empty(count, object)
-                rows[:] = list(matrix)
-                cursor.register(
-                    _INCOMING,
-                    {
-                        "seq": np.array([seq for seq, _, _ in answered.vectors], np.int64),
-                        "embedding": rows,
-                        "read_chars": np.array([read for _, _, read in answered.vectors], np.int64),
-                    },
-                )
-                cursor.execute(
-                    f"INSERT INTO {table(VECTORS)} SELECT seq, embedding::FLOAT[{self._dims}], read_chars, false"
-                    f" FROM {_INCOMING}"
-                )
-                cursor.unregister(_INCOMING)
+                self._insert(cursor, answered.vectors)
             for refused in answered.refused:
-                cursor.execute(f"INSERT INTO {table(QUARANTINED)} VALUES (?, ?, ?)", refused)
-            cursor.execute(
-                f"INSERT INTO {table(JOURNAL)} VALUES (?, ?, ?, ?, ?, ?)",
-                [self._now_ms(), answered.texts, answered.chars, tokens, answered.requests, answered.seconds],
-            )
+                cursor.execute(f"INSERT INTO {table(QUARANTINED)} VALUES (?, ?)", refused)
+            note(cursor, self._now_ms(), spent, answered.texts, answered.chars, answered.seconds)
         self._done += len(answered.vectors)
         self._quarantined += len(answered.refused)
-        self._requests += answered.requests
+        self._requests += spent.requests
         self._chars += answered.chars
-        self._tokens += tokens
-        self._spent_here += tokens
+        self._tokens += spent.tokens
 
-    def _tokens_of(self, chars: int) -> int:
-        return round(chars / self._limits.chars_per_token)
-
-    def _over_cap(self, running: set[asyncio.Task[None]]) -> bool:
-        """Whether one more request at once could pass the cap by more than one batch."""
-        return self._limits.max_cost_usd is not None and len(running) >= 1
-
-    def _check_cap(self) -> None:
-        cap, price = self._limits.max_cost_usd, self._limits.price_usd
-        if cap is not None and price is not None and self._tokens * price / 1e6 >= cap:
-            self._stop.ask(f"the cap of ${cap:g} is reached")
+    def _insert(self, cursor: duckdb.DuckDBPyConnection, vectors: list[tuple[int, NDArray[np.float32], int]]) -> None:
+        rows = np.empty(len(vectors), object)
+        rows[:] = [row for _, row, _ in vectors]
+        frame = {
+            "seq": np.array([seq for seq, _, _ in vectors], np.int64),
+            "embedding": rows,
+            "read_chars": np.array([read for _, _, read in vectors], np.int64),
+        }
+        cursor.register(_INCOMING, frame)
+        cursor.execute(
+            f"INSERT INTO {table(VECTORS)} SELECT seq, embedding::FLOAT[{self._dims}], read_chars, false"
+            f" FROM {_INCOMING}"
+        )
+        cursor.unregister(_INCOMING)
 
     def _check_quarantine(self) -> None:
         allowed = max(1.0, self._total * self._limits.max_quarantined_share)
         if self._quarantined > allowed:
             self._stop.ask(
                 f"{self._quarantined:,} of {self._total:,} chunks were not taken by the embedder, more than "
-                f"{self._limits.max_quarantined_share:.0%}"
+                f"{self._limits.max_quarantined_share:.0%}: mend these texts or the embedder, and they are tried again"
             )
 
     def _halted(self, failure: BaseException) -> BaseException:
-        if isinstance(failure, EmbedderError | WrongAnswer | Resumable):
+        if isinstance(failure, EmbedderError | Resumable | WriteError):
             return Resumable(f"paused: {failure}; {self._kept()}")
         return failure
 
     def _kept(self) -> str:
         return f"{self._done:,} of {self._total:,} vectors are kept, and --resume goes on with the rest"
+
+
+def _failed(done: set[asyncio.Task[None]]) -> BaseException | None:
+    return next((task.exception() for task in done if task.exception() is not None), None)

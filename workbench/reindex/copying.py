@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.core.fingerprint import parse_fingerprint
 from workbench.index.adapters.native import native_mappings
-from workbench.index.schema import CHUNK_COLUMNS, GENERATIONS, NAMESPACES, SCHEMA, first_row
+from workbench.index.schema import CHUNK_COLUMNS, GENERATIONS, NAMESPACES, SCHEMA, base_tables, first_row
 from workbench.index.sql import literal, qualified, quoted
 from workbench.index.workspace import Access, Member, together
 from workbench.index.writing import transaction
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from workbench.embedders.tokens import TokenCounter
     from workbench.index.job import Job
     from workbench.index.mapping import TableMapping
     from workbench.reindex.model import Settings
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 SIB = "sib"
 _DIGESTED = tuple(name for name in CHUNK_COLUMNS if name not in ("seq", "id", "read_chars", "embedder_fp"))
 _PAGE = 4_096
+_MOST_MARKS = 64
 _INCOMING = "workbench_pieces"
 
 
@@ -81,6 +83,14 @@ def find(cursor: duckdb.DuckDBPyConnection, namespace: str) -> TableMapping:
     found = next(iter(native_mappings(cursor, namespace)), None)
     if found is None:
         raise ReindexError(f"there is no namespace '{namespace}' in this index any more; nothing was changed")
+    columns = base_tables(cursor, [found.table]).get(found.table, {})
+    missing = sorted(name for name, kind in CHUNK_COLUMNS.items() if columns.get(name) != kind)
+    if missing or not found.id_unique:
+        lacks = f"the columns {', '.join(missing)}" if missing else "a primary key on id"
+        raise ReindexError(
+            f"the table '{found.table}' of namespace '{namespace}' lacks {lacks} as this program writes it, so it is "
+            "not touched; import the namespace into a new file, and re-index there"
+        )
     return found
 
 
@@ -127,28 +137,24 @@ def _apply(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, settings: S
         f"CREATE TEMP TABLE stale AS SELECT k.id FROM {keys} k"
         f" ANTI JOIN (SELECT id, {digest()} AS digest FROM {living}) l ON l.id = k.id AND l.digest = k.digest"
     )
-    cursor.execute(
-        f"CREATE TEMP TABLE stale_seqs AS SELECT r.seq FROM {rows} r"
-        " WHERE coalesce(r.parent_id, r.id) IN (SELECT id FROM stale) OR r.id IN (SELECT id FROM stale)"
-    )
+    stale = f"SELECT seq FROM {rows} WHERE source_id IN (SELECT id FROM stale)"
     for name in (VECTORS, QUARANTINED, ROWS):
-        cursor.execute(f"DELETE FROM {table(name, SIB)} WHERE seq IN (SELECT seq FROM stale_seqs)")
+        cursor.execute(f"DELETE FROM {table(name, SIB)} WHERE seq IN ({stale})")
     cursor.execute(f"DELETE FROM {keys} WHERE id IN (SELECT id FROM stale)")
-    for name in ("stale", "stale_seqs"):
-        cursor.execute(f"DROP TABLE {name}")
+    cursor.execute("DROP TABLE stale")
     top = first_row(cursor, f"SELECT coalesce(max(seq), -1) FROM {rows}")
     first = int(top[0]) + 1 if top else 0
     columns = ", ".join(quoted(name) for name in CHUNK_COLUMNS if name != "seq")
+    taken = ", ".join(f"l.{quoted(name)}" for name in CHUNK_COLUMNS if name != "seq")
+    fate = f"CASE WHEN text IS NULL THEN '{Fate.IMPOSSIBLE}' WHEN text = '' THEN '{Fate.SKIP}' ELSE '{Fate.EMBED}' END"
     cursor.execute(
-        f"INSERT INTO {rows} (seq, {columns}) SELECT ? + row_number() OVER (ORDER BY l.seq) - 1, {columns}"
+        f"INSERT INTO {rows} (seq, source_id, {columns})"
+        f" SELECT ? + row_number() OVER (ORDER BY l.seq, l.id) - 1, l.id, {taken}"
         f" FROM {living} l ANTI JOIN {keys} k ON k.id = l.id",
         [first],
     )
     cursor.execute(
-        f"INSERT INTO {keys} SELECT id, seq, {digest()},"
-        f" CASE WHEN text IS NULL THEN '{Fate.IMPOSSIBLE}' WHEN text = '' THEN '{Fate.SKIP}' ELSE '{Fate.EMBED}' END"
-        f" FROM {rows} WHERE seq >= ?",
-        [first],
+        f"INSERT INTO {keys} SELECT id, seq, {digest()}, {fate} FROM {living} l ANTI JOIN {keys} k ON k.id = l.id"
     )
     kept = keeps(cursor, mapping, settings)
     if kept != "false":
@@ -158,32 +164,54 @@ def _apply(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, settings: S
             [first],
         )
         cursor.execute(
-            f"UPDATE {keys} SET fate = '{Fate.REUSE}' WHERE seq IN (SELECT seq FROM {table(VECTORS, SIB)} WHERE kept)"
+            f"UPDATE {keys} SET fate = '{Fate.REUSE}' WHERE id IN (SELECT r.source_id FROM {rows} r"
+            f" JOIN {table(VECTORS, SIB)} v USING (seq) WHERE v.kept AND r.seq >= ?)",
+            [first],
         )
 
 
-def resplit(sibling: Sibling, most: int, fits: Callable[[str], bool] | None = None) -> int:
+def resplit(sibling: Sibling, most: int, counter: TokenCounter | None = None) -> int:
     """Cut the rows that are longer than ``most`` code units into pieces; says how many were cut.
 
-    A piece is ``<id>#1…n`` with its parent's id and place; the parent's row gives way to its pieces. Done again after
-    every look at the source.
+    Where the embedder's tokens can be counted, a row of more than it reads is cut as well. A piece is ``<id>#1…n``
+    with its parent's id and place (``<id>##1…n`` where such an id is taken); the parent's row gives way to its pieces.
+    Done again after every look at the source.
     """
-    cut = 0
-    while batch := _too_long(sibling, most):
-        parts = [(seq, id, split(text, most, fits)) for seq, text, id in batch]
-        with sibling.cursor() as cursor, transaction(cursor):
-            _replace(cursor, parts)
-        cut += len(batch)
+    cut, upto = 0, -1
+    whole = fits(counter)
+    while batch := _maybe_long(sibling, most, counter, upto):
+        upto = batch[-1][0]
+        split_up = [(seq, id, split(text, most, whole)) for seq, text, id in batch]
+        parts = [each for each in split_up if len(each[2]) > 1]
+        if parts:
+            with sibling.cursor() as cursor, transaction(cursor):
+                _replace(cursor, parts)
+        cut += len(parts)
+    with sibling.cursor() as cursor, transaction(cursor):
+        _settle_ids(cursor)
     return cut
 
 
-def _too_long(sibling: Sibling, most: int) -> list[tuple[int, str, str]]:
+def fits(counter: TokenCounter | None) -> Callable[[str], bool] | None:
+    """Give what says whether an embedder reads a text whole; None where its tokens cannot be counted."""
+    if counter is None or counter.max_tokens is None:
+        return None
+    return lambda text: counter.cut_at(text) is None
+
+
+def may_be_long(counter: TokenCounter | None) -> str:
+    """Write the SQL condition (``$most``: code units) of rows that are too long, or could be more tokens than fit."""
+    most_tokens = None if counter is None else counter.max_tokens
+    return "char_count > $most" if most_tokens is None else f"(char_count > $most OR byte_count > {most_tokens - 2})"
+
+
+def _maybe_long(sibling: Sibling, most: int, counter: TokenCounter | None, upto: int) -> list[tuple[int, str, str]]:
     with sibling.cursor() as cursor:
         return cursor.execute(
             f"SELECT r.seq, r.text, r.id FROM {table(ROWS)} r"
-            f" SEMI JOIN (SELECT id FROM {table(KEYS)} WHERE fate = ?) k USING (id)"
-            f" WHERE r.char_count > ? ORDER BY r.seq LIMIT {_PAGE}",
-            [Fate.EMBED.value, most],
+            f" SEMI JOIN (SELECT id FROM {table(KEYS)} WHERE fate = $fate) k ON k.id = r.source_id"
+            f" WHERE r.seq > $upto AND {may_be_long(counter)} ORDER BY r.seq LIMIT {_PAGE}",
+            {"fate": Fate.EMBED.value, "most": most, "upto": upto},
         ).fetchall()
 
 
@@ -206,7 +234,8 @@ def _replace(cursor: duckdb.DuckDBPyConnection, parts: list[tuple[int, str, tupl
     cursor.register(_INCOMING, frame)
     own = ["seq", "id::VARCHAR", "parent_id::VARCHAR", "text::VARCHAR"]
     own += ["char_count", "byte_count", "char_start", "char_end"]
-    kept = ["extra", "metadata", "source_uri", "embedder_fp", "tier", "expires_ms", "created_ms", "updated_ms"]
+    kept = ["source_id", "extra", "metadata", "source_uri", "embedder_fp", "tier"]
+    kept += ["expires_ms", "created_ms", "updated_ms"]
     names = [*(name.partition("::")[0] for name in own), "content_hash", *kept]
     values = [*(f"i.{name}" for name in own), "sha256(i.text::VARCHAR)", *(f"r.{name}" for name in kept)]
     cursor.execute(
@@ -219,6 +248,29 @@ def _replace(cursor: duckdb.DuckDBPyConnection, parts: list[tuple[int, str, tupl
         [Fate.RESPLIT.value],
     )
     cursor.unregister(_INCOMING)
+
+
+def _settle_ids(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Give pieces other ids where theirs are those of chunks, or of pieces of another chunk."""
+    keys, rows = table(KEYS), table(ROWS)
+    pieces = f"SELECT r.seq, r.id, r.source_id FROM {rows} r SEMI JOIN (SELECT id FROM {keys} WHERE fate = $fate) k"
+    pieces += " ON k.id = r.source_id"
+    doubled = f"SELECT id FROM {rows} GROUP BY id HAVING count(*) > 1"
+    for marks in range(2, _MOST_MARKS):
+        clashing = cursor.execute(
+            f"SELECT DISTINCT source_id FROM ({pieces}) WHERE id IN (SELECT id FROM {keys}) OR id IN ({doubled})",
+            {"fate": Fate.RESPLIT.value},
+        ).fetchall()
+        if not clashing:
+            return
+        cursor.execute(
+            f"UPDATE {rows} SET id = n.source_id || repeat('#', {marks}) || n.number FROM"
+            f" (SELECT seq, source_id, row_number() OVER (PARTITION BY source_id ORDER BY seq) AS number"
+            f" FROM {rows} WHERE source_id IN (SELECT unnest($clashing::VARCHAR[]))) n"
+            f" WHERE {quoted(ROWS)}.seq = n.seq",
+            {"clashing": [id for (id,) in clashing]},
+        )
+    raise ReindexError("the pieces of re-split chunks find no ids that are free; nothing was changed: do not re-split")
 
 
 def _objects(values: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from dataclasses import dataclass
 
 from workbench.index.opening import attach
@@ -12,7 +10,7 @@ from workbench.index.sql import qualified
 from workbench.index.workspace import Access, Member, together
 from workbench.index.writing import transaction
 from workbench.reindex.model import ReindexError
-from workbench.reindex.swapping import BEFORE
+from workbench.reindex.swapping import checkpoint
 
 _LISTED = 1_000
 
@@ -113,7 +111,7 @@ def roll_back(index: str, namespace: str, now_ms: int) -> RolledBack:
                 f"UPDATE {namespaces} SET active_generation = ?, updated_ms = ? WHERE namespace = ?",
                 [row[0], now_ms, namespace],
             )
-        cursor.execute("CHECKPOINT ix")
+        checkpoint(cursor)
     _expect(index, namespace, int(row[0]))
     return RolledBack(int(row[0]), int(row[2]), written, count)
 
@@ -135,14 +133,8 @@ def drop_retired(index: str, namespace: str) -> int:
                 if base_tables(cursor, [name]) and others == (0,):
                     cursor.execute(f"DROP TABLE {qualified(SCHEMA, name)}")
                 cursor.execute(f"DELETE FROM {table} WHERE generation = ?", [generation])
-        cursor.execute("CHECKPOINT ix")
+        checkpoint(cursor)
     return len(rows)
-
-
-def files_before(index: str) -> tuple[str, ...]:
-    """Find the old files that swaps by rename have kept beside an index."""
-    real = os.path.realpath(index)
-    return tuple(sorted(glob.glob(glob.escape(real) + BEFORE + "[0-9a-f]" * 8)))
 
 
 def _expect(index: str, namespace: str, generation: int) -> None:

@@ -79,6 +79,7 @@ class Plan:
         seconds: None unless an earlier run of this embedder was timed.
         disk_bytes: how much room the build takes beside the index.
         impossible_ids: the first of the chunks without text.
+        conflict: why the target may not write (a fallback whose vectors are of another space); None when it may.
     """
 
     namespace: str
@@ -97,6 +98,7 @@ class Plan:
     seconds: float | None
     disk_bytes: int
     impossible_ids: tuple[str, ...] = ()
+    conflict: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from workbench.core.fingerprint import Fingerprint, fingerprint_text
 from workbench.core.text import utf16_length
 from workbench.embedders.models import model_table, resolve_index_ceiling
-from workbench.index.adapters.native import native_mappings
+from workbench.embedders.pairs import conflict_in
 from workbench.index.opening import attach
 from workbench.index.schema import first_row
 from workbench.index.sql import qualified, quoted
-from workbench.reindex.copying import keeps
+from workbench.reindex.copying import find, fits, keeps, may_be_long
 from workbench.reindex.estimating import SAMPLE, cost_of, estimate_tokens
 from workbench.reindex.model import FateCounts, Plan, Range, ReindexError, Settings
 from workbench.reindex.reporting import seconds_for
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from workbench.core.ceiling import ChunkCeiling
     from workbench.embedders.models import ModelEntry
     from workbench.embedders.protocol import BuildingProvider
+    from workbench.embedders.tokens import TokenCounter
     from workbench.index.job import Job
     from workbench.index.mapping import TableMapping
 
@@ -89,10 +90,7 @@ def plan(index: str, namespace: str, target: Target, *, resplit: bool = False, j
         SourceError: the index cannot be read.
     """
     with attach(index) as attachment, attachment.cursor(job) as cursor:
-        mapping = next(iter(native_mappings(cursor, namespace)), None)
-        if mapping is None:
-            raise ReindexError(f"there is no namespace '{namespace}' in {index}; workbench check lists them")
-        return _planned(cursor, mapping, target, resplit)
+        return _planned(cursor, find(cursor, namespace), target, resplit)
 
 
 def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: Target, resplit: bool) -> Plan:
@@ -105,16 +103,16 @@ def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: T
         cursor,
         f"SELECT count(*) FILTER ({text} IS NULL), count(*) FILTER ({text} = ''), count(*) FILTER ({sent}),"
         f" count(*) FILTER ({text} <> '' AND coalesce({kept}, false)),"
-        f" count(*) FILTER ({sent} AND {chars} > $then), count(*) FILTER ({chars} > $now),"
+        f" count(*) FILTER ({text} <> '' AND {chars} > $then), count(*) FILTER ({chars} > $now),"
         f" coalesce(sum({chars}) FILTER ({sent}), 0), coalesce(sum(strlen({text})), 0) FROM {table}",
         {"then": ceiling.chars, "now": now.chars},
     )
     assert row is not None
     impossible, skip, texts, reuse, longer, clipped_now, all_chars, all_bytes = (int(each) for each in row)
-    pieces, sent_chars = texts, all_chars
-    if resplit and longer:
-        more, added = _pieces(cursor, table, text, sent, ceiling.chars)
-        pieces, sent_chars = texts - longer + more, all_chars + added
+    cut = _Cut()
+    if resplit:
+        cut = _cut_up(cursor, f"SELECT {text} FROM {table} WHERE {sent}", ceiling.chars, target.provider.counter)
+    pieces, sent_chars = texts - cut.texts + cut.pieces, all_chars + cut.added
     sample = _sample(cursor, table, text, sent)
     provider, vector_bytes = target.provider, 4 * int(target.fingerprint.dims)
     limit = None if provider.counter is None else provider.counter.max_tokens
@@ -128,6 +126,7 @@ def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: T
         estimate.tokens.likely + probes.likely,
         estimate.tokens.high + max(probes.high, PROBE_TEXTS),
     )
+    conflict = conflict_in(provider)
     ids = cursor.execute(f"SELECT id FROM {table} WHERE {text} IS NULL ORDER BY seq LIMIT {_LISTED}").fetchall()
     return Plan(
         namespace=mapping.namespace,
@@ -138,8 +137,8 @@ def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: T
         clipped_then=0 if resplit else longer,
         chunks=FateCounts(
             reuse=reuse,
-            embed=texts - longer if resplit else texts,
-            resplit=longer if resplit else 0,
+            embed=texts - cut.texts,
+            resplit=cut.texts,
             skip=skip,
             impossible=impossible,
         ),
@@ -152,6 +151,7 @@ def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: T
         seconds=seconds_for(target.name, fingerprint_text(target.fingerprint), sent_chars),
         disk_bytes=all_bytes + (texts + skip + impossible) * _ROW_BYTES + (pieces + reuse) * vector_bytes,
         impossible_ids=tuple(id for (id,) in ids),
+        conflict=None if conflict is None else conflict.message,
     )
 
 
@@ -163,13 +163,25 @@ def _sample(cursor: duckdb.DuckDBPyConnection, table: str, text: str, which: str
     return [value for (value,) in rows]
 
 
-def _pieces(cursor: duckdb.DuckDBPyConnection, table: str, text: str, sent: str, most: int) -> tuple[int, int]:
-    """Cut the long texts as the build will: how many pieces, and how many code units more are sent for the overlap."""
-    cursor.execute(f"SELECT {text} FROM {table} WHERE {sent} AND char_count > ?", [most])
-    pieces = added = 0
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Texts that are cut, their pieces, and how many code units more are sent since pieces overlap."""
+
+    texts: int = 0
+    pieces: int = 0
+    added: int = 0
+
+
+def _cut_up(cursor: duckdb.DuckDBPyConnection, sent: str, most: int, counter: TokenCounter | None) -> _Cut:
+    """Cut the long texts as the build will."""
+    cursor.execute(f"{sent} AND {may_be_long(counter)}", {"most": most})
+    whole = fits(counter)
+    texts = pieces = added = 0
     while rows := cursor.fetchmany(256):
         for (value,) in rows:
-            parts = split(value, most)
-            pieces += len(parts)
-            added += sum(part.end - part.start for part in parts) - parts[-1].end
-    return pieces, added
+            parts = split(value, most, whole)
+            if len(parts) > 1:
+                texts += 1
+                pieces += len(parts)
+                added += sum(part.end - part.start for part in parts) - parts[-1].end
+    return _Cut(texts, pieces, added)

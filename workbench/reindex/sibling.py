@@ -1,6 +1,9 @@
 """The file beside the index in which a namespace is built again: its rows, new vectors, journal and settings.
 
 The living file is never written before the swap. What is committed here is paid for once, whatever is killed.
+
+``source_keys`` has every chunk of the living namespace as it was copied (``seq`` is its place there), ``rows`` what
+becomes of them (pieces of one chunk share its ``source_id``), ``vectors`` and ``journal`` what came back.
 """
 
 from __future__ import annotations
@@ -8,6 +11,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +19,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.fingerprint import parse_fingerprint
-from workbench.index import opening
-from workbench.index.model import SourceError
-from workbench.index.schema import CHUNK_COLUMNS, STORAGE_VERSION, first_row
+from workbench.index import leases, opening
+from workbench.index.schema import CHUNK_COLUMNS, STORAGE_VERSION, base_tables, first_row, is_empty
 from workbench.index.sql import quoted
 from workbench.index.writing import transaction
+from workbench.reindex.metering import Spent
 from workbench.reindex.model import Quarantined, ReindexError, RunState, Settings
 
 if TYPE_CHECKING:
@@ -33,6 +37,7 @@ RUN, KEYS, ROWS, VECTORS, QUARANTINED, JOURNAL = "run", "source_keys", "rows", "
 
 FORMAT = 1
 _MARK = ".reindex-"
+_LOGS = (leases.WAL, ".wal.checkpoint", ".wal.recovery")
 
 
 def table(name: str, alias: str = "ix") -> str:
@@ -42,7 +47,13 @@ def table(name: str, alias: str = "ix") -> str:
 
 def new_path(index: str) -> str:
     """Name a sibling that is not there yet."""
-    return f"{index}{_MARK}{secrets.token_hex(4)}.duckdb"
+    return f"{os.path.realpath(index)}{_MARK}{secrets.token_hex(4)}.duckdb"
+
+
+def token_of(path: str) -> str:
+    """Give what tells a sibling from others of the same index; files that its swap makes bear it too."""
+    found = re.fullmatch(r".*\.reindex-([0-9a-f]{8})\.duckdb", path, re.DOTALL)
+    return found[1] if found else secrets.token_hex(4)
 
 
 def siblings_of(index: str) -> tuple[str, ...]:
@@ -70,14 +81,15 @@ class Sibling:
         except BaseException:
             self._attachment.close()
             raise
-        if said.get("format") != FORMAT:
+        known = _settings(said)
+        if known is None:
             self._attachment.close()
             raise ReindexError(
                 f"{path} is no re-index that this program can go on with (format {said.get('format')!r}); "
                 "use the version that began it, or remove the file: the index itself is untouched"
             )
-        self.settings = Settings(**said["settings"])
-        self.created_ms = int(said["created_ms"])
+        self.settings = known
+        self.id = str(said.get("id", ""))
 
     def __enter__(self) -> Sibling:
         return self
@@ -107,7 +119,7 @@ class Sibling:
 
     def state(self) -> RunState:
         """Where the run stands."""
-        return RunState(str(self.fact("state") or RunState.BUILDING))
+        return _state(self.fact("state"))
 
     def pending(self) -> NDArray[np.int64]:
         """Give the ``seq`` of every row that still needs a vector, ascending."""
@@ -147,8 +159,37 @@ class Sibling:
     def quarantined(self) -> tuple[Quarantined, ...]:
         """Give the chunks that the embedder did not take."""
         with self._attachment.cursor() as cursor:
-            rows = cursor.execute(f"SELECT id, reason FROM {table(QUARANTINED)} ORDER BY seq").fetchall()
+            rows = cursor.execute(
+                f"SELECT r.id, q.reason FROM {table(QUARANTINED)} q JOIN {table(ROWS)} r USING (seq) ORDER BY seq"
+            ).fetchall()
         return tuple(Quarantined(*row) for row in rows)
+
+    def forget_quarantined(self) -> None:
+        """Let what was not taken be tried again."""
+        with self._attachment.cursor() as cursor, transaction(cursor):
+            cursor.execute(f"DELETE FROM {table(QUARANTINED)}")
+
+    def copied(self) -> bool:
+        """Whether the rows of the living namespace were ever copied."""
+        with self._attachment.cursor() as cursor:
+            return first_row(cursor, f"SELECT 1 FROM {table(KEYS)} LIMIT 1") is not None
+
+    def clipped(self) -> tuple[int, int]:
+        """Count the texts that are longer than the ceiling, and all texts."""
+        with self._attachment.cursor() as cursor:
+            row = first_row(
+                cursor,
+                f"SELECT count(*) FILTER (char_count > ?), count(*) FROM {table(ROWS)} WHERE text <> ''",
+                [self.settings.max_chunk_chars],
+            )
+        assert row is not None
+        return int(row[0]), int(row[1])
+
+    def write_down(self, at_ms: int, spent: Spent) -> None:
+        """Add to the journal what was spent beside the batches, such as probes."""
+        if spent.requests:
+            with self._attachment.cursor() as cursor, transaction(cursor):
+                note(cursor, at_ms, spent, 0, 0, 0.0)
 
     def journal_totals(self) -> tuple[int, int, int, float]:
         """Sum the journal: requests, tokens, code units, seconds of all runs so far."""
@@ -162,6 +203,14 @@ class Sibling:
         return int(row[0]), int(row[1]), int(row[2]), float(row[3])
 
 
+def note(cursor: duckdb.DuckDBPyConnection, at_ms: int, spent: Spent, texts: int, chars: int, seconds: float) -> None:
+    """Write one line of the journal in the transaction of the caller."""
+    cursor.execute(
+        f"INSERT INTO {table(JOURNAL)} VALUES (?, ?, ?, ?, ?, ?)",
+        [at_ms, texts, chars, spent.tokens, spent.requests, seconds],
+    )
+
+
 def create(path: str, settings: Settings, now_ms: int) -> Sibling:
     """Make the sibling file with its tables; raises FileExistsError and SourceError as opening.create does."""
     opening.create(path, storage_version=STORAGE_VERSION)
@@ -172,6 +221,7 @@ def create(path: str, settings: Settings, now_ms: int) -> Sibling:
                 cursor,
                 "ix",
                 format=FORMAT,
+                id=secrets.token_hex(8),
                 settings=asdict(settings),
                 created_ms=now_ms,
                 state=RunState.BUILDING.value,
@@ -184,7 +234,7 @@ def create(path: str, settings: Settings, now_ms: int) -> Sibling:
 
 def remove(path: str) -> None:
     """Remove a sibling and the logs beside it."""
-    for each in (path, *(path + suffix for suffix in (".wal", ".wal.checkpoint", ".wal.recovery"))):
+    for each in (*(leases.log_path(path, suffix) for suffix in _LOGS), path):
         try:
             os.unlink(each)
         except FileNotFoundError:
@@ -194,15 +244,20 @@ def remove(path: str) -> None:
 def peek(path: str) -> tuple[Settings, RunState] | None:
     """Read what a sibling is about, read-only; None when it is none. Raises SourceError when another program has it."""
     with opening.attach(path) as attachment, attachment.cursor() as cursor:
-        try:
-            said = _facts(cursor)
-        except SourceError:
-            raise
-        except Exception:  # whatever the driver says of a file without our tables
+        if RUN not in base_tables(cursor, [RUN]):
             return None
-    if said.get("format") != FORMAT:
-        return None
-    return Settings(**said["settings"]), RunState(said.get("state", RunState.BUILDING.value))
+        said = _facts(cursor)
+    known = _settings(said)
+    return None if known is None else (known, _state(said.get("state")))
+
+
+def is_half_made(path: str) -> bool:
+    """Whether a file with a sibling's name holds nothing at all: what made it was ended before it wrote a row.
+
+    Raises SourceError when another program has it.
+    """
+    with opening.attach(path) as attachment, attachment.cursor() as cursor:
+        return is_empty(cursor)
 
 
 def say(cursor: duckdb.DuckDBPyConnection, alias: str, **facts: object) -> None:
@@ -212,7 +267,33 @@ def say(cursor: duckdb.DuckDBPyConnection, alias: str, **facts: object) -> None:
 
 
 def _facts(cursor: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    return {key: json.loads(value) for key, value in cursor.execute(f"SELECT key, value FROM {table(RUN)}").fetchall()}
+    if not base_tables(cursor, [RUN]).get(RUN, {}).items() >= {"key": "VARCHAR", "value": "VARCHAR"}.items():
+        return {}
+    said: dict[str, Any] = {}
+    for key, value in cursor.execute(f"SELECT key, value FROM {table(RUN)}").fetchall():
+        try:
+            said[key] = json.loads(value)
+        except (TypeError, ValueError, RecursionError):
+            continue
+    return said
+
+
+def _settings(said: dict[str, Any]) -> Settings | None:
+    """Read the settings of a run; None when they are not as this program writes them."""
+    given = said.get("settings")
+    if said.get("format") != FORMAT or not isinstance(given, dict):
+        return None
+    try:
+        found = Settings(**given)
+        parse_fingerprint(found.fingerprint)
+    except (TypeError, ValueError, AttributeError):
+        return None
+    sound = isinstance(found.namespace, str) and isinstance(found.embedder, str)
+    return found if sound and type(found.max_chunk_chars) is int and found.max_chunk_chars > 0 else None
+
+
+def _state(said: object) -> RunState:
+    return next((state for state in RunState if state.value == said), RunState.BUILDING)
 
 
 def _create_tables(cursor: duckdb.DuckDBPyConnection, dims: int) -> None:
@@ -222,9 +303,9 @@ def _create_tables(cursor: duckdb.DuckDBPyConnection, dims: int) -> None:
     for name, columns in {
         RUN: "key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL",
         KEYS: "id VARCHAR NOT NULL, seq BIGINT NOT NULL, digest VARCHAR NOT NULL, fate VARCHAR NOT NULL",
-        ROWS: chunk,
+        ROWS: f"source_id VARCHAR NOT NULL, {chunk}",
         VECTORS: f"seq BIGINT NOT NULL, embedding FLOAT[{dims}] NOT NULL, read_chars BIGINT, kept BOOLEAN NOT NULL",
-        QUARANTINED: "seq BIGINT NOT NULL, id VARCHAR NOT NULL, reason VARCHAR NOT NULL",
+        QUARANTINED: "seq BIGINT NOT NULL, reason VARCHAR NOT NULL",
         JOURNAL: "at_ms BIGINT, texts BIGINT, chars BIGINT, tokens BIGINT, requests BIGINT, seconds DOUBLE",
     }.items():
         cursor.execute(f"CREATE TABLE {table(name)} ({columns})")

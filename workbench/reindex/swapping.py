@@ -7,7 +7,7 @@ reading counts as swapped.
 from __future__ import annotations
 
 import os
-import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -19,20 +19,16 @@ from workbench.index.opening import attach, translate
 from workbench.index.schema import CHUNK_COLUMNS, EMBEDDING, GENERATIONS, NAMESPACES, SCHEMA, create_chunks, first_row
 from workbench.index.sql import qualified, quoted
 from workbench.index.workspace import Access, Member, Workspace, storage_version, together
-from workbench.index.writing import free_generation, transaction
+from workbench.index.writing import WriteError, free_generation, transaction
 from workbench.reindex.copying import SIB, Difference, difference, find
+from workbench.reindex.leftovers import after_path, before_path, remove_file
 from workbench.reindex.model import ReindexError, Settings
-from workbench.reindex.sibling import ROWS, VECTORS, table
+from workbench.reindex.sibling import KEYS, ROWS, VECTORS, table
 
 if TYPE_CHECKING:
     import duckdb
 
     from workbench.index.job import Job
-
-BEFORE = ".before-"
-"""How the old file is named where the swap was a rename: ``<name>.before-<id>``."""
-
-AFTER = ".after-"
 
 
 class Way(Enum):
@@ -59,85 +55,145 @@ class ChangedMeanwhile(Exception):
         self.found = found
 
 
-def swap(index: str, sibling: str, settings: Settings, now_ms: int, job: Job | None = None) -> Swapped:
+def swap(index: str, sibling: str, settings: Settings, run_id: str, now_ms: int, job: Job | None = None) -> Swapped:
     """Swap the sibling's generation in.
 
     Raises:
         ChangedMeanwhile: rows were written since; nothing was done.
         SourceError: locked, when a writer holds the index; it is named. Nothing was done.
-        ReindexError: it could not be read back.
+        WriteError: it could not be written, for example on a full disk; the living namespace is as it was.
+        ReindexError: it cannot be swapped so, or could not be read back.
     """
+    change = _Change(sibling, settings, run_id, now_ms)
     try:
-        generation = _in_place(index, sibling, settings, now_ms, job)
+        generation = _in_place(index, change, job)
         swapped = Swapped(generation, Way.IN_PLACE)
     except SourceError as error:
         if error.problem is not Problem.LOCKED or not _readable(index):
             raise
-        swapped = _renamed(index, sibling, settings, now_ms, job)
+        swapped = _renamed(index, change, job)
     _read_back(index, settings, swapped)
     return swapped
 
 
-def _in_place(index: str, sibling: str, settings: Settings, now_ms: int, job: Job | None) -> int:
+def came_from(index: str, settings: Settings, run_id: str, path: str) -> Swapped | None:
+    """Say whether the generation that answers is this very build: then its swap was done already."""
+    with attach(index) as attachment, attachment.cursor() as cursor:
+        row = first_row(
+            cursor,
+            f"SELECT g.generation FROM {qualified(SCHEMA, NAMESPACES)} n JOIN {qualified(SCHEMA, GENERATIONS)} g"
+            " ON g.generation = n.active_generation WHERE n.namespace = ? AND g.source_digest LIKE '%:' || ?",
+            [settings.namespace, run_id],
+        )
+    if row is None or not run_id:
+        return None
+    kept = before_path(index, path)
+    if os.path.lexists(kept):
+        return Swapped(int(row[0]), Way.RENAMED, kept)
+    return Swapped(int(row[0]), Way.IN_PLACE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What is put in: the generation of a sibling, under settings, by one run, at a time."""
+
+    sibling: str
+    settings: Settings
+    run_id: str
+    now_ms: int
+
+
+def _in_place(index: str, change: _Change, job: Job | None) -> int:
     with (
-        together(Member("ix", index, Access.WRITE), Member(SIB, sibling)) as workspace,
+        together(Member("ix", index, Access.WRITE), Member(SIB, change.sibling)) as workspace,
         workspace.cursor(job) as cursor,
     ):
         with transaction(cursor):
-            _still_the_same(cursor, settings.namespace)
-            generation = _copy_in(cursor, settings, now_ms)
-        cursor.execute("CHECKPOINT ix")
+            _still_the_same(cursor, change.settings.namespace)
+            generation = _copy_in(cursor, change)
+        checkpoint(cursor)
     return generation
 
 
-def _renamed(index: str, sibling: str, settings: Settings, now_ms: int, job: Job | None) -> Swapped:
+def checkpoint(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Fold the log in; when that fails what was committed is in the log, and whoever opens the file next reads it."""
+    import duckdb
+
+    with suppress(duckdb.Error):
+        cursor.execute("CHECKPOINT ix")
+
+
+def _renamed(index: str, change: _Change, job: Job | None) -> Swapped:
     """Build the whole file anew beside the old one, which readers go on with, and put it under the old name."""
+    import duckdb
+
     real = os.path.realpath(index)
+    _refuse_log(index, real)
+    new, kept = after_path(index, change.sibling), before_path(index, change.sibling)
+    version = _version_of(real)
+    try:
+        # The old file stays attached read-only until the rename is done: while it is, nobody can write it.
+        with together(
+            Member("old", real), Member(SIB, change.sibling), Member("ix", new, Access.NEW, version)
+        ) as workspace:
+            _refuse_log(index, real)
+            generation = _fill_new(workspace, change, job)
+            workspace.detach("ix")
+            _take_place(new, real, kept)
+    except duckdb.Error as error:
+        words = str(error).splitlines()[0]
+        raise WriteError(f"the new file could not be written: {words}; free some disk space") from error
+    except OSError as error:
+        raise WriteError(f"the new file could not be put in place: {error.strerror}") from error
+    finally:
+        remove_file(new)
+    return Swapped(generation, Way.RENAMED, kept)
+
+
+def _refuse_log(index: str, real: str) -> None:
     log = leases.log_path(real, leases.WAL)
     if os.path.lexists(log):
         raise ReindexError(
             f"readers hold {index}, and beside it lies {os.path.basename(log)}, whose changes belong to that very "
             "file; close the readers, open it once with the program that wrote it, and swap then"
         )
-    token = secrets.token_hex(4)
-    new, kept = f"{real}{AFTER}{token}", f"{real}{BEFORE}{token}"
+
+
+def _take_place(new: str, real: str, kept: str) -> None:
+    """Put a complete new file under the old one's name in one step; the old one stays under another."""
+    _sync_file(new)
+    os.chmod(new, os.stat(real).st_mode & 0o7777)
+    os.link(real, kept)
     try:
-        # The old file stays attached read-only until the rename is done: while it is, nobody can write it.
-        with together(
-            Member("old", real), Member(SIB, sibling), Member("ix", new, Access.NEW, _version_of(real))
-        ) as workspace:
-            generation = _fill_new(workspace, settings, now_ms, job)
-            workspace.detach("ix")
-            _sync_file(new)
-            os.chmod(new, os.stat(real).st_mode & 0o7777)
-            os.link(real, kept)
-            os.replace(new, real)
-            _sync_folder(os.path.dirname(real))
-    finally:
-        for each in (new, leases.log_path(new, leases.WAL)):
-            if os.path.lexists(each):
-                os.unlink(each)
-    return Swapped(generation, Way.RENAMED, kept)
+        os.replace(new, real)
+    except OSError:
+        os.unlink(kept)
+        raise
+    with suppress(OSError):
+        _sync_folder(os.path.dirname(real))
 
 
-def _fill_new(workspace: Workspace, settings: Settings, now_ms: int, job: Job | None) -> int:
+def _fill_new(workspace: Workspace, change: _Change, job: Job | None) -> int:
     with workspace.cursor(job) as cursor:
         cursor.execute("COPY FROM DATABASE old TO ix")
         with transaction(cursor):
-            _still_the_same(cursor, settings.namespace)
-            generation = _copy_in(cursor, settings, now_ms)
+            _still_the_same(cursor, change.settings.namespace)
+            generation = _copy_in(cursor, change)
         cursor.execute("CHECKPOINT ix")
     return generation
 
 
-def _copy_in(cursor: duckdb.DuckDBPyConnection, settings: Settings, now_ms: int) -> int:
+def _copy_in(cursor: duckdb.DuckDBPyConnection, change: _Change) -> int:
     """Write the new generation and point the namespace at it, in the transaction of the caller."""
+    settings, now_ms = change.settings, change.now_ms
     generation, name = free_generation(cursor)
     create_chunks(cursor, name)
     target = qualified(SCHEMA, name)
     fingerprint = parse_fingerprint(settings.fingerprint)
     cursor.execute(f"ALTER TABLE {target} ADD COLUMN {EMBEDDING} FLOAT[{int(fingerprint.dims)}]")
     own = {
+        # The order of the living namespace, pieces in the place of what they were cut from.
+        "seq": "row_number() OVER (ORDER BY k.seq, k.id, r.seq) - 1",
         "read_chars": "v.read_chars",
         "embedder_fp": "CASE WHEN v.embedding IS NOT NULL THEN ? END",
     }
@@ -145,7 +201,8 @@ def _copy_in(cursor: duckdb.DuckDBPyConnection, settings: Settings, now_ms: int)
     values = ", ".join(own.get(column, f"r.{quoted(column)}") for column in CHUNK_COLUMNS)
     cursor.execute(
         f"INSERT INTO {target} ({columns}, {EMBEDDING}) SELECT {values}, v.embedding"
-        f" FROM {table(ROWS, SIB)} r LEFT JOIN {table(VECTORS, SIB)} v ON v.seq = r.seq",
+        f" FROM {table(ROWS, SIB)} r JOIN {table(KEYS, SIB)} k ON k.id = r.source_id"
+        f" LEFT JOIN {table(VECTORS, SIB)} v ON v.seq = r.seq",
         [settings.fingerprint],
     )
     generations, namespaces = qualified(SCHEMA, GENERATIONS), qualified(SCHEMA, NAMESPACES)
@@ -154,9 +211,12 @@ def _copy_in(cursor: duckdb.DuckDBPyConnection, settings: Settings, now_ms: int)
     )
     cursor.execute(
         f"INSERT INTO {generations} (generation, namespace, table_name, embedder_fp, dims, max_input_chars,"
-        " max_input_tokens, ceiling_source, tokenizer, document_prefix, query_prefix, runtime, row_count, state,"
+        " max_input_tokens, ceiling_source, tokenizer, document_prefix, query_prefix, runtime, source_digest,"
+        " row_count, state,"
         " created_ms, activated_ms)"
-        f" SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT count(*) FROM {target}), 'active', ?, ?",
+        " SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+        f" (SELECT printf('%016x:', coalesce(bit_xor(hash(id, digest)), 0)) FROM {table(KEYS, SIB)}) || ?,"
+        f" (SELECT count(*) FROM {target}), 'active', ?, ?",
         [
             generation,
             settings.namespace,
@@ -170,6 +230,7 @@ def _copy_in(cursor: duckdb.DuckDBPyConnection, settings: Settings, now_ms: int)
             settings.document_prefix or None,
             settings.query_prefix or None,
             settings.host,
+            change.run_id,
             now_ms,
             now_ms,
         ],
