@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--attempts", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--memory-of", type=Path, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    asked, _ = parser.parse_known_args()  # what it shares with the other benchmarks may ask for rows and dims
     if asked.memory_of is not None:
         return _hold(asked.memory_of)
     asked.folder.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-SCRIPTS = ("bench_clipped", "bench_health", "bench_pages", "bench_memory", "bench_screens")
+SCRIPTS = ("bench_clipped", "bench_health", "bench_pages", "bench_memory", "bench_screens", "bench_routing")
 
 
 def main() -> int:
