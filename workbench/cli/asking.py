@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.cli.embedders import Narration, find_embedder, open_named
-from workbench.core.coroutines import run_in_job
 from workbench.cli.output import Sign, stderr
+from workbench.core.coroutines import run_in_job
 from workbench.core.fingerprint import Fingerprint
 
 if TYPE_CHECKING:

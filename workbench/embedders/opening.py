@@ -85,9 +85,7 @@ def _leg(configured: LocalEmbedder | ServerEmbedder) -> BuildingProvider:
     return _server(configured, unobserved, _OF_LEGS)
 
 
-def _routed(
-    configured: RoutedEmbedder, observer: Observer, warn: Callable[[str], None] | None
-) -> BuildingProvider:
+def _routed(configured: RoutedEmbedder, observer: Observer, warn: Callable[[str], None] | None) -> BuildingProvider:
     from workbench.embedders.auto_fallback import AutoFallbackEmbeddingProvider
     from workbench.routing.log_writing import RoutingLog
 
