@@ -21,12 +21,14 @@ from workbench.recordings.model import (
     Unreadable,
 )
 from workbench.recordings.spans import Form
+from workbench.recordings.text_file import HEAD_BYTES
 from workbench.recordings.watch import Watch
 
 if TYPE_CHECKING:
     from workbench.recordings.heaviest import Heaviest
 
-_FIRST_LOOK = 256 << 10
+_FIRST_LOOK = 896 << 10
+_MANY_RECORDS = 100
 _LONGEST_LOOK = 4 << 20
 
 
@@ -139,7 +141,7 @@ def first_look(
     It is ``limited`` when that was not all: what it says is said of the beginning, and ``report_on`` counts only the
     vectors of that. Raises RecordingError, and Cancelled of the watch.
     """
-    limit = _FIRST_LOOK
+    limit = _first_limit(path)
     while True:
         recording = open_recording(path, format=format, limit=limit, watch=watch)
         if len(recording.steps) >= steps or not recording.limited or limit >= _LONGEST_LOOK:
@@ -147,6 +149,18 @@ def first_look(
         recording.close()
         enough = limit * steps * 5 // (4 * len(recording.steps)) if recording.steps else 4 * limit
         limit = max(2 * limit, min(enough, _LONGEST_LOOK))
+
+
+def _first_limit(path: str | os.PathLike[str]) -> int:
+    """Guess how much the first steps take: looking twice costs more than once too far, and small records are many."""
+    try:
+        if not os.path.isfile(path):
+            return _FIRST_LOOK
+        with open(path, "rb") as file:
+            head = file.read(HEAD_BYTES)
+    except (OSError, ValueError):
+        return _FIRST_LOOK
+    return _FIRST_LOOK // 4 if head.count(b"},{") + head.count(b"\n{") > _MANY_RECORDS else _FIRST_LOOK
 
 
 def formats() -> tuple[str, ...]:
