@@ -26,6 +26,7 @@ _COMMANDS = {
     "search": "exact nearest chunks in one namespace, refused on mismatch",
     "summarize": "a recording with every vector as its dims and norm",
     "reindex": "build a namespace again with one embedder: plan, build, verify, swap",
+    "label": "say which embedder built a namespace that does not say, and prove it",
     "demo": "write the sample indexes to a folder and open them",
     "doctor": "versions, terminal, colours, paths, optional parts",
 }

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from workbench.index.adapters.detect import Detection, detect
+from workbench.index.adapters.labels_kept import labelled
 from workbench.index.model import Problem, SourceError
 from workbench.index.opening import attach, translate
 from workbench.index.schema import refuse_unknown_version
@@ -96,6 +98,9 @@ def open_duckdb_source(
         with attachment.hold(), attachment.cursor() as cursor:
             refuse_unknown_version(cursor, attachment.path)
             detection = detect(cursor, known_model)
+            if not detection.native:
+                mappings = labelled(cursor, attachment.path, detection.mappings)
+                detection = replace(detection, mappings=mappings)
         if not detection.mappings and not detection.native:
             raise _nothing_found(attachment.path, detection)
         if not detection.mappings and detection.remarks:

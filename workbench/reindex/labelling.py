@@ -5,9 +5,11 @@ A native file records it in its registry; for a foreign file it is kept in the u
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
 
 from workbench.core.fingerprint import Fingerprint, fingerprint_conflict, fingerprint_text, parse_fingerprint
@@ -16,7 +18,6 @@ from workbench.index.adapters import labels_kept, llamaindex
 from workbench.index.adapters.detect import detect
 from workbench.index.adapters.llamaindex_nodes import embedded_text
 from workbench.index.expressions import Expressions
-from workbench.index.model import SourceError
 from workbench.index.opening import attach, translate
 from workbench.index.schema import GENERATIONS, NAMESPACES, SCHEMA, first_row, refuse_unknown_version
 from workbench.index.sql import qualified
@@ -26,7 +27,6 @@ from workbench.index.writing import transaction
 from workbench.reindex.model import ReindexError
 
 if TYPE_CHECKING:
-    import duckdb
     from numpy.typing import NDArray
 
     from workbench.embedders.protocol import BuildingProvider
@@ -40,6 +40,8 @@ LANDS_AT = 0.99
 
 _LONGEST = 4_000
 """Shorter texts are preferred for a proof, in UTF-8 bytes: they cost less, and no embedder clips them unseen."""
+
+_LOOKED_AT = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,12 +88,10 @@ def claim(index: str, namespace: str, fingerprint: Fingerprint, job: Job | None 
         ReindexError: it names another embedder, or its vectors are of another length; nothing was changed.
         SourceError: the index cannot be read.
     """
-    import duckdb
-
     try:
         with attach(index) as attachment, attachment.hold(), attachment.cursor(job) as cursor:
             refuse_unknown_version(cursor, attachment.path)
-            detection = detect(cursor, model_table().knows)
+            detection = detect(cursor, names_a_model)
             mapping = next((each for each in detection.mappings if each.namespace == namespace), None)
             if mapping is None:
                 return tuple(each.namespace for each in detection.mappings)
@@ -147,7 +147,7 @@ def record(claimed: Claim, proof: Proof | None, now_ms: int) -> str:
     with attach(claimed.index) as attachment, attachment.cursor() as cursor:
         kept = labels_kept.label(
             cursor,
-            _real(claimed.index),
+            os.path.realpath(claimed.index),
             claimed.mapping,
             fingerprint_text(claimed.fingerprint),
             now_ms,
@@ -190,34 +190,34 @@ def _refuse_other(mapping: TableMapping, claimed: Fingerprint, said: list[Finger
         if problem is None:
             continue
         what = "records" if stored is mapping.recorded else "holds vectors of"
-        why = "which have another length" if problem == "dimensions" else "which names another embedder"
+        why = "of another length" if problem == "dimensions" else "another embedder"
         raise ReindexError(
             f"'{mapping.namespace}' {what} {fingerprint_text(stored)}, {why} than {fingerprint_text(claimed)}; "
             "nothing was changed: a label says what is not said, it overrules nothing"
         )
     if not said:
-        raise ReindexError(f"'{mapping.namespace}' holds no vector, so there is nothing to label; its first one decides")
+        raise ReindexError(
+            f"'{mapping.namespace}' holds no vector, so there is nothing to label; its first one decides"
+        )
 
 
 def _chunks(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping) -> tuple[StoredChunk, ...]:
     """Choose chunks of different texts from all over the table, those of usual length first."""
-    if mapping.text is None:
+    if mapping.text is None or mapping.vector is None:
         return ()
     sql = Expressions(mapping)
     metadata = sql.optional(mapping.metadata) if mapping.adapter == llamaindex.ADAPTER else "NULL::VARCHAR"
-    number = f"list_sum(list_transform({sql.vector}::DOUBLE[], lambda x: abs(x)))"
+    size = f"list_sum(list_transform({sql.vector}::DOUBLE[], lambda x: abs(x)))"
     rows = cursor.execute(
         f"SELECT {sql.id}, {sql.text}, {metadata}, {sql.vector}::DOUBLE[] FROM {sql.table}"
-        f" WHERE rowid IN (SELECT min(rowid) FROM {sql.table} WHERE {sql.text} <> '' AND {sql.length} > 0"
-        f" AND isfinite({number}) AND {number} > 0 GROUP BY {sql.text}"
-        f" ORDER BY strlen({sql.text}) > {_LONGEST}, hash({sql.text}) LIMIT {CHUNKS})"
-        if mapping.order != "seq"
-        else f"SELECT {sql.id}, {sql.text}, {metadata}, {sql.vector}::DOUBLE[] FROM {sql.table}"
-        f" WHERE {sql.order} IN (SELECT min({sql.order}) FROM {sql.table} WHERE {sql.text} <> '' AND {sql.length} > 0"
-        f" AND isfinite({number}) AND {number} > 0 GROUP BY {sql.text}"
-        f" ORDER BY strlen({sql.text}) > {_LONGEST}, hash({sql.text}) LIMIT {CHUNKS})"
+        f" WHERE {sql.text} <> '' AND {sql.length} > 0 AND isfinite({size}) AND {size} > 0"
+        f" ORDER BY strlen({sql.text}) > {_LONGEST}, hash({sql.id}), {sql.order} LIMIT {_LOOKED_AT}"
     ).fetchall()
-    return tuple(StoredChunk(id, embedded_text(text, said), np.asarray(vector, np.float64)) for id, text, said, vector in rows)
+    chosen = {text: (id, said, vector) for id, text, said, vector in reversed(rows) if None not in vector}
+    return tuple(
+        StoredChunk(id, embedded_text(text, said), np.asarray(vector, np.float64))
+        for text, (id, said, vector) in list(chosen.items())[-CHUNKS:]
+    )
 
 
 def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
@@ -227,7 +227,6 @@ def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     return float(a @ b / scale) if scale else -1.0
 
 
-def _real(index: str) -> str:
-    import os
-
-    return os.path.realpath(index)
+def names_a_model(text: str) -> bool:
+    """Whether the model table lists a text as an id, which tells a column of models from other short texts."""
+    return model_table().find(text) is not None
