@@ -127,6 +127,13 @@ def test_damaged_lines_are_told_and_the_rest_is_replayed(tmp_path: Path) -> None
     assert [problem["line"] for problem in document["problems"]] == [5, 7]
 
 
+def test_a_log_whose_first_line_is_longer_than_what_is_looked_at_is_a_log(tmp_path: Path) -> None:
+    line = batch("primary", 0) | {"keys": [f"doc.md#{number}" for number in range(20_000)], "input.count": 20_000}
+    ran = workbench(tmp_path, "replay", written(tmp_path / "routing.jsonl", [line]), "--json")
+    assert ran.code == 0
+    assert ran.json["ledger"][0]["native"] == 20_000
+
+
 def test_strings_of_a_log_are_inert_everywhere(tmp_path: Path) -> None:
     evil = "\x1b[31mred\u202e\x07"
     lines = [

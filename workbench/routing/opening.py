@@ -6,6 +6,7 @@ A reader of a foreign log is one entry of ``formats()``: how its first bytes are
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,8 +30,8 @@ HEAD_BYTES = 65_536
 NATIVE = "routing-log"
 """The name of the format of ``routing.jsonl``."""
 
-_LOOKED_AT_LINES = 50
-_KINDS = frozenset({"attempt", "config", "namespace", "write", "transition", "reset", "start"})
+_LOOKED_AT_LINES = 500
+_LONG_ATTEMPT = re.compile(rb'"leg"\s*:\s*"(?:primary|fallback)"')
 
 
 class NotALog(StrEnum):
@@ -277,7 +278,11 @@ def head_objects(head: bytes) -> Iterator[dict[str, Any]]:
 def _native(head: bytes) -> str | None:
     from workbench.routing.log_lines import line_blocks
 
-    for value in head_objects(_as_utf8(head, line_blocks)):
+    text = _as_utf8(head, line_blocks)
+    if b"\n" not in text and _LONG_ATTEMPT.search(text) and b'"outcome"' in text:
+        # A batch of thousands of keys is one line, longer than what is looked at.
+        return "its first line tells of an attempt by its leg and outcome"
+    for value in head_objects(text):
         kind = value.get("record", "attempt")
         if kind == "attempt" and value.get("leg") in ("primary", "fallback") and "outcome" in value:
             return "its lines tell of attempts by their leg and outcome"
