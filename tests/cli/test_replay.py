@@ -40,6 +40,7 @@ def test_the_headline_comes_first_and_fits_eighty_columns(tmp_path: Path) -> Non
     assert "4 vectors of another embedder were written" in " ".join(ran.out.split())
     assert "Keys to embed again (4)" in ran.out
     assert max(map(len, lines)) <= 80
+    assert "3 calls, 2 served by the fallback" in lines[-1]
 
 
 def test_the_document_has_every_key_of_the_contract(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def write_replay(out: Output, replayed: ReplayedLog, joined: tuple[ContaminatedR
             if rows.ledger == row:
                 out.verdict(Sign.WARNING if rows.ids else Sign.NOTE, rows_text(rows))
     out.line()
-    out.line(_totals(replay), Style.BOLD)
+    out.paragraph(_totals(replay), indent=0, style=Style.BOLD)
 
 
 def _scope(replay: Replay) -> str:
