@@ -1,0 +1,219 @@
+"""What a plan says is what the run then does; what is built is in place whole, and goes back whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.embedders.misbehaving_server import Hashing, MisbehavingServer
+from tests.reindex.scene import (
+    NAMESPACE,
+    NEW,
+    begin,
+    build,
+    expected_vector,
+    go,
+    living,
+    make_index,
+    provider,
+    sentence,
+    siblings,
+    target,
+    vectors,
+)
+from workbench.index.store import Entry, VectorStore
+from workbench.reindex import running
+from workbench.reindex.generations import drop_retired, generations, roll_back
+from workbench.reindex.model import ReindexError, RunState
+from workbench.reindex.planning import plan
+from workbench.reindex.probing import PROBE
+from workbench.reindex.running import Controls
+
+
+def write_oddities(index: Path) -> None:
+    """Add an empty text, a missing one, and a long one."""
+    with VectorStore.open(index, read_only=False) as store:
+        store.put_many(
+            NAMESPACE,
+            [Entry("empty", "", [1.0] * 32), Entry("long", " ".join(sentence(n, 20) for n in range(30)))],
+            embedder_id="old",
+        )
+    with duckdb.connect(str(index)) as connection:
+        connection.execute("INSERT INTO chunks_1 (seq, id) VALUES (900, 'no-text')")
+
+
+def test_nothing_is_asked_before_the_run(index: Path, server: MisbehavingServer) -> None:
+    aim = target(provider(server.url))
+    plan(str(index), NAMESPACE, aim)
+    begin(index, aim)
+    assert server.asked.requests == 0
+
+
+@pytest.mark.parametrize("chars", [None, 300])
+def test_the_counts_of_the_plan_are_what_the_run_does(
+    index: Path, server: MisbehavingServer, chars: int | None
+) -> None:
+    write_oddities(index)
+    aim = target(provider(server.url), chars)
+    planned = plan(str(index), NAMESPACE, aim, resplit=chars is not None)
+    outcome = go(index, begin(index, aim, resplit=chars is not None), aim)
+    assert outcome.state is RunState.SWAPPED
+    assert planned.chunks.total == 103
+    assert (planned.chunks.skip, planned.chunks.impossible, planned.chunks.reuse) == (1, 1, 0)
+    assert planned.chunks.resplit == (1 if chars else 0)
+    assert outcome.embedded == planned.pieces
+    assert len(vectors(index)) == planned.pieces + planned.chunks.skip + planned.chunks.impossible
+    assert planned.impossible_ids == ("no-text",)
+    assert outcome.requests == server.asked.requests
+
+
+def test_the_tokens_that_were_sent_lie_in_the_range_of_the_plan(index: Path, server: MisbehavingServer) -> None:
+    write_oddities(index)
+    planned = plan(str(index), NAMESPACE, target(provider(server.url)))
+    build(index, provider(server.url))
+    sent = sum(Hashing().count(text) for body in server.asked.bodies for text in body["input"])
+    assert planned.tokens.low <= sent <= planned.tokens.high
+
+
+def test_every_row_keeps_what_it_was_but_its_vector(index: Path, server: MisbehavingServer) -> None:
+    write_oddities(index)
+    before = living(index)
+    assert build(index, provider(server.url)).state is RunState.SWAPPED
+    after = living(index)
+    assert after[0] == ("dims", 64)
+    changed = {4, 12, 17}  # read_chars, embedder_fp, vector
+    for old, new in zip(before[1:], after[1:], strict=True):
+        assert [value for place, value in enumerate(old) if place not in changed] == [
+            value for place, value in enumerate(new) if place not in changed
+        ]
+        text = new[1]
+        assert new[17] == (expected_vector(text) if text else None)
+        assert new[12] == (NEW if text else None)
+    assert living(index, "others")[1][0] == "x"
+
+
+def test_going_back_restores_the_old_answers_to_the_bit(index: Path, server: MisbehavingServer) -> None:
+    before = living(index)
+    build(index, provider(server.url))
+    with VectorStore.open(index, read_only=False) as store:
+        store.put_many(NAMESPACE, [Entry("late", "written since", [0.5] * 64)], embedder_id="test-embedder")
+    done = roll_back(str(index), NAMESPACE, 5)
+    assert living(index) == before
+    assert (done.written_since, done.more_written) == (("late",), 1)
+
+
+def test_dropping_what_is_old_leaves_the_new_alone(index: Path, server: MisbehavingServer) -> None:
+    build(index, provider(server.url))
+    after = living(index)
+    assert drop_retired(str(index), NAMESPACE) == 1
+    assert living(index) == after
+    assert [len(each.generations) for each in generations(str(index))] == [1, 1]
+    with pytest.raises(ReindexError, match="no earlier generation"):
+        roll_back(str(index), NAMESPACE, 5)
+
+
+def test_an_unfinished_build_is_dropped_without_a_trace(index: Path, server: MisbehavingServer) -> None:
+    before = living(index)
+    path = begin(index, target(provider(server.url)))
+    assert siblings(index)
+    running.discard(str(index), path)
+    assert siblings(index) == []
+    assert living(index) == before
+
+
+def test_nothing_lies_beside_the_index_after_a_swap(index: Path, server: MisbehavingServer) -> None:
+    build(index, provider(server.url))
+    assert siblings(index) == []
+
+
+def test_a_vector_is_kept_only_when_all_that_made_it_is_the_same(index: Path, server: MisbehavingServer) -> None:
+    build(index, provider(server.url))
+    after, asked = living(index), server.asked.requests
+    same = target(provider(server.url))
+    assert plan(str(index), NAMESPACE, same).chunks.reuse == 100
+    outcome = go(index, begin(index, same), same)
+    assert (outcome.reused, outcome.embedded) == (100, 0)
+    assert living(index) == after
+    # Nothing but the probes of verifying went out.
+    assert server.asked.requests - asked == 3
+    for other in (
+        provider(server.url, prefix="passage: "),
+        provider(server.url.replace("127.0.0.1", "localhost")),
+        provider(server.url, model="another"),
+    ):
+        assert plan(str(index), NAMESPACE, target(other)).chunks.reuse == 0
+
+
+def test_a_chunk_that_was_not_read_whole_is_embedded_again(index: Path, server: MisbehavingServer) -> None:
+    write_oddities(index)
+    short = target(provider(server.url, chars=500))
+    go(index, begin(index, short), short)
+    planned = plan(str(index), NAMESPACE, target(provider(server.url, chars=100_000)))
+    assert (planned.chunks.reuse, planned.chunks.embed) == (100, 1)
+
+
+def test_a_text_that_was_written_since_is_embedded_again(index: Path, server: MisbehavingServer) -> None:
+    build(index, provider(server.url))
+    with VectorStore.open(index, read_only=False) as store:
+        store.put_many(NAMESPACE, [Entry("c3", "another text", [0.1] * 64)], embedder_id="test-embedder")
+    assert plan(str(index), NAMESPACE, target(provider(server.url))).chunks.embed == 1
+
+
+def test_a_second_build_of_a_namespace_is_refused_with_the_ways_out(index: Path, server: MisbehavingServer) -> None:
+    aim = target(provider(server.url))
+    begin(index, aim)
+    with pytest.raises(ReindexError, match="--resume.*--discard"):
+        begin(index, aim)
+
+
+def test_a_namespace_that_is_not_there_is_refused(index: Path, server: MisbehavingServer) -> None:
+    with pytest.raises(ReindexError, match="no namespace 'elsewhere'"):
+        plan(str(index), "elsewhere", target(provider(server.url)))
+
+
+def test_an_embedder_that_does_not_say_its_length_is_refused_before_it_is_asked(
+    index: Path, server: MisbehavingServer
+) -> None:
+    with pytest.raises(ReindexError, match="set dimensions"):
+        plan(str(index), NAMESPACE, target(provider(server.url, dims=None)))
+    assert server.asked.requests == 0
+
+
+@pytest.mark.parametrize(
+    ("other", "word"),
+    [({"model": "another"}, "fingerprint"), ({"prefix": "passage: "}, "document_prefix"), ({"chars": 7}, "max_chunk")],
+)
+def test_a_build_goes_on_only_under_the_settings_it_was_begun_with(
+    index: Path, server: MisbehavingServer, other: dict[str, str], word: str
+) -> None:
+    path = begin(index, target(provider(server.url)))
+    with pytest.raises(ReindexError, match=word):
+        go(index, path, target(provider(server.url, **other)))  # type: ignore[arg-type]
+    assert server.asked.requests == 0
+
+
+def test_an_empty_namespace_can_be_built_again(tmp_path: Path, server: MisbehavingServer) -> None:
+    index = make_index(tmp_path / "empty.duckdb", 0)
+    with VectorStore.open(index, read_only=False) as store:
+        store.put_many(NAMESPACE, [Entry("only", "")], embedder_id="old")
+    outcome = build(index, provider(server.url))
+    assert (outcome.state, outcome.embedded) == (RunState.SWAPPED, 0)
+    assert server.asked.requests == 0
+
+
+def test_what_clips_is_said_once_a_run(index: Path, server: MisbehavingServer) -> None:
+    write_oddities(index)
+    said: list[str] = []
+    aim = target(provider(server.url, chars=500))
+    go(index, begin(index, aim), aim, Controls(on_warning=said.append))
+    assert len(said) == 1
+    assert "1 of 101 chunks" in said[0]
+    assert "--resplit" in said[0]
+
+
+def test_the_first_text_that_goes_out_is_the_probe(index: Path, server: MisbehavingServer) -> None:
+    build(index, provider(server.url))
+    assert server.asked.bodies[0]["input"] == [PROBE]
+    assert server.asked.times(PROBE) == 1
