@@ -19,6 +19,7 @@ class Place(StrEnum):
     SOURCES = "sources"
     NAMESPACE = "a namespace"
     RECORDING = "a recording"
+    ROUTING = "a routing log"
     DETAIL = "detail"
     READING = "reading"
     UNREADABLE = "unreadable"
@@ -28,6 +29,7 @@ class Place(StrEnum):
     OPEN = "with something open"
     NOTHING = "nothing open"
     TYPING = "typing the incoming embedder"
+    REINDEX = "in a guided re-index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,14 @@ ACTIONS: tuple[Action, ...] = (
     _action("close", "x", "x", "close", "take this source out of the tree", Place.UNREADABLE),
     _action("enter", "enter", "enter", "open", "open or close what is under the cursor", Place.SOURCES),
     _action("incoming", "i", "i", "incoming", "hold an embedder against every open namespace", Place.OPEN),
+    _action(
+        "reindex",
+        "r",
+        "r",
+        "re-index",
+        "build this namespace again, guided; nothing is sent before you agree",
+        Place.NAMESPACE,
+    ),
     _action("find", "slash", "/", "find", "find by name in the sources, or in the view", Place.OPEN),
     _action("next_match", "n", "n", "next", "go to the next source that matches", Place.FOUND),
     _action("previous_match", "N", "N", "previous", "go to the previous one", Place.FOUND, in_footer=False),
@@ -102,6 +112,7 @@ INCOMING_ACTIONS: tuple[Action, ...] = (
     _action("page_down", "pagedown", "pgdn", "down", "turn the list of namespaces", Place.TYPING, in_footer=False),
     _action("page_up", "pageup", "pgup", "up", "turn it back", Place.TYPING, in_footer=False),
     _action("open_another", "ctrl+o", "^o", "open", "open another index", Place.TYPING, in_footer=False),
+    _action("reindex", "ctrl+r", "^r", "re-index", "build the namespace that is looked at again", Place.TYPING),
     _action("copy_verdict", "ctrl+y", "^y", "copy", "copy the verdict as check says it", Place.TYPING, in_footer=False),
 )
 """What can be done while the incoming embedder is typed: letters belong to the line, so none of these is one."""

@@ -31,6 +31,7 @@ _LATER = (
     "views.steps",
     "views.retrievals",
     "screens.incoming",
+    "screens.reindex",
     "screens.menu",
     "screens.help",
     "palette",

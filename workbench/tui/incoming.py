@@ -198,7 +198,8 @@ def ways_of(verdict: IncomingVerdict | None, name: str, alternative: str) -> tup
         return ()
     if verdict.conflict is not None:
         named = parse_fingerprint(verdict.fingerprint).id is not None
-        ways = (Way(f"re-index all of {name} with {verdict.fingerprint if named else 'it'}"), Way(alternative))
+        again = Way(f"re-index all of {name} with {verdict.fingerprint if named else 'it'}", "^r")
+        ways = (again, Way(alternative))
         if verdict.same_model and verdict.conflict == "model":
             return (Way(f"name it as the index does, if it is the same: {verdict.against}"), *ways)
         return ways

@@ -7,6 +7,7 @@ event loop, how to post an answer, and whom to tell that something changed.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable
 from functools import singledispatchmethod
 from itertools import count
@@ -199,6 +200,14 @@ class Session:
                 self.opened.folders[source.folder].sources.remove(key)
         self._join_recordings()
         self._changed()
+
+    def quiet(self, path: str) -> None:
+        """Stop every reading of a file, under whatever name it was opened: it is about to be copied from or written."""
+        for key, source in self.opened.sources.items():
+            if source.path == path or os.path.realpath(source.path) == os.path.realpath(path):
+                if key in self._jobs:
+                    self._jobs[key].cancel()
+                self._asking.drop(key)
 
     def leave(self) -> None:
         """Give up every reading and every file; nothing waits."""

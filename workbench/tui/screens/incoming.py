@@ -90,11 +90,20 @@ class IncomingScreen(Floating[None]):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(INCOMING_ACTIONS)]
 
     def __init__(
-        self, session: Session, node: Node | None, rows: Callable[[], list[Row]], open_another: Callable[[], None]
+        self,
+        session: Session,
+        node: Node | None,
+        rows: Callable[[], list[Row]],
+        open_another: Callable[[], None],
+        reindex: Callable[[Node], None],
     ) -> None:
-        """Begin at a node of the tree; ``rows`` gives the tree as it is drawn, ``open_another`` asks for a path."""
+        """Begin at a node of the tree; ``rows`` gives the tree as it is drawn.
+
+        ``open_another`` asks for a path, ``reindex`` begins to build a namespace again.
+        """
         super().__init__()
         self._session, self._node, self._rows, self._open_another = session, node, rows, open_another
+        self._reindex = reindex
         self._before = session.judging.incoming
         self._typed = read_typed(fingerprint_text(self._before) if self._before is not None else "")
         self._own, self._filter = self._typed.text, ""
@@ -360,6 +369,13 @@ class IncomingScreen(Floating[None]):
         """Keep what is named, and ask for another file to hold it against."""
         self.dismiss(None)
         self._open_another()
+
+    def action_reindex(self) -> None:
+        """Keep what is named, and build the namespace that is looked at again."""
+        subject = self._subject
+        if subject is not None:
+            self.dismiss(None)
+            self._reindex(subject.node)
 
     def action_copy_verdict(self) -> None:
         """Copy the verdict exactly as ``check`` says it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from workbench.tui.actions import Place
 from workbench.tui.screens.shown import ShownScreen
-from workbench.tui.showing import source_at, space_at
-from workbench.tui.state import Node
+from workbench.tui.showing import source_at, space_at, subject_at
+from workbench.tui.state import Node, Source, Status
 from workbench.tui.tree import is_named
 from workbench.tui.widgets.typed import Question
 
@@ -71,9 +71,11 @@ class MainScreen(ShownScreen):
             self.session.stop(self._tree.node)
 
     def action_retry(self) -> None:
-        """Read the source under the cursor again."""
+        """Read the source under the cursor again; where it is read, its namespace can be built again."""
         source = source_at(self.session.opened, self._tree.node)
-        if source is not None and self._places() & {Place.UNREADABLE, Place.CHANGED}:
+        if source is not None and not self._places() & {Place.UNREADABLE, Place.CHANGED}:
+            self.action_reindex()
+        elif source is not None:
             if source.so_far is not None:
                 self.session.read_on(source)
             else:
@@ -200,12 +202,44 @@ class MainScreen(ShownScreen):
             ahead = [place for place in places if (place - tree.cursor) * by > 0]
             tree.move_to((ahead or places)[0] if by > 0 else (ahead or places)[-1])
 
+    def action_reindex(self) -> None:
+        """Build the namespace under the cursor again, step by step."""
+        subject = subject_at(self.session.opened, self._tree.node)
+        if subject is None or subject.recorded is not None:
+            self.desk.say("go to a namespace first: one is built again at a time")
+        else:
+            self.reindex(subject.node)
+
+    def reindex(self, node: Node) -> None:
+        """Begin the guide at a namespace."""
+        from workbench.tui.screens.reindex import ReindexScreen
+
+        def read_again(source: Source) -> None:
+            # Reading closes its rows for a moment, and the cursor comes back to the namespace.
+            self._wanted = guided.guide.namespace
+            self.session.read(source)
+
+        guided = ReindexScreen(self.session, node, lambda: self._tree.rows, self.reindexer, read_again)
+        self._also_changed = guided.session_changed
+
+        def left(said: str | None) -> None:
+            self._also_changed = lambda: None
+            source = source_at(self.session.opened, node)
+            if source is not None and source.status is Status.STOPPED:
+                read_again(source)
+            self._update()
+            self.desk.say(said or "")
+
+        self.app.push_screen(guided, left)
+
     def action_incoming(self) -> None:
         """Type or pick the incoming embedder."""
         from workbench.tui.screens.incoming import IncomingScreen
 
         if not self.session.opened.nothing:
-            floating = IncomingScreen(self.session, self._tree.node, lambda: self._tree.rows, self.action_ask_path)
+            floating = IncomingScreen(
+                self.session, self._tree.node, lambda: self._tree.rows, self.action_ask_path, self.reindex
+            )
             self._also_changed = floating.session_changed
             self.app.push_screen(floating, self._incoming_left)
 

@@ -20,6 +20,7 @@ from workbench.tui import messages
 from workbench.tui.actions import Action, Place, actions_for, bindings
 from workbench.tui.draw import number
 from workbench.tui.reading import Reader
+from workbench.tui.reindexing import EngineReindexer, Reindexer
 from workbench.tui.screens.desk import ScreenDesk
 from workbench.tui.session import Session
 from workbench.tui.showing import header_at, page_at, places_at, source_at, subject_at
@@ -70,6 +71,7 @@ class ShownScreen(Screen[None]):
         )
         self.desk = ScreenDesk(self, self.session, self._show_frame, self.go_to)
         self._wanted = namespace
+        self.reindexer: Reindexer = EngineReindexer()
         self._named = ""
         self._worst_first = False
         self._shown: Node | None = None
