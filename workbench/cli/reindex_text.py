@@ -9,7 +9,7 @@ from workbench.cli.output import Output, Sign, Style
 
 if TYPE_CHECKING:
     from workbench.reindex.generations import NamespaceGenerations, RolledBack
-    from workbench.reindex.model import Outcome, Plan, Progress, RunState, Settings
+    from workbench.reindex.model import Outcome, Plan, Progress, Regained, RunState, Settings, Verification
 
 _EVERY_S = 0.1
 _LISTED = 10
@@ -61,6 +61,7 @@ def write_outcome(out: Output, outcome: Outcome) -> None:
     if outcome.verification is not None:
         for check in outcome.verification.checks:
             out.verdict(Sign.OK if check.ok else Sign.ERROR, f"{check.name}: {check.detail}")
+        _write_regained(out, outcome.verification)
     for each in outcome.quarantined[:_LISTED]:
         out.verdict(Sign.WARNING, f"without a vector: {each.id} ({each.reason})")
     if len(outcome.quarantined) > _LISTED:
@@ -74,6 +75,34 @@ def write_outcome(out: Output, outcome: Outcome) -> None:
     )
     if outcome.report:
         out.verdict(Sign.NOTE, f"the report is {outcome.report}")
+
+
+def _write_regained(out: Output, verification: Verification) -> None:
+    """Write what comes back that was lost, and how much of the neighbourhood stayed as it was."""
+    for each in verification.regained[:_LISTED]:
+        good = each.after is not None and (each.before is None or each.after <= each.before)
+        out.verdict(Sign.OK if good else Sign.WARNING, f"{each.id}: {_found(each, verification.not_measured)}")
+    if len(verification.regained) > _LISTED:
+        first = sum(each.after == 1 for each in verification.regained)
+        out.verdict(
+            Sign.NOTE,
+            f"and {len(verification.regained) - _LISTED:,} more lost texts; {first:,} of "
+            f"{len(verification.regained):,} find their own chunk first now",
+        )
+    if verification.neighbour_overlap is not None:
+        out.verdict(Sign.NOTE, f"neighbours: {verification.neighbour_overlap:.0%} of the nearest ten stayed the same")
+    elif verification.not_measured is not None and not verification.regained:
+        out.verdict(Sign.NOTE, f"ranks and neighbours were not compared: {verification.not_measured}")
+
+
+def _found(each: Regained, why: str | None) -> str:
+    now = "does not find it now" if each.after is None else f"finds it at rank {each.after:,} now"
+    if not each.measured:
+        return f"its lost text was unreachable (not measured: {why}), and {now}"
+    if each.before is None:
+        return f"its lost text did not find it before, and {now}"
+    after = "does not find it now" if each.after is None else f"at {each.after:,} now"
+    return f"its lost text found it at rank {each.before:,} of {each.of:,} before, {after}"
 
 
 def write_rolled_back(out: Output, namespace: str, done: RolledBack) -> None:

@@ -60,7 +60,11 @@ def verification_as_json(verification: Verification | None) -> dict[str, Any] | 
         "ok": verification.ok,
         "checks": [{"name": each.name, "ok": each.ok, "detail": each.detail} for each in verification.checks],
         "neighbour_overlap": verification.neighbour_overlap,
-        "regained": [{"id": each.id, "before": each.before, "after": each.after} for each in verification.regained],
+        "regained": [
+            {"id": each.id, "before": each.before, "after": each.after, "of": each.of, "measured": each.measured}
+            for each in verification.regained
+        ],
+        "not_measured": verification.not_measured,
     }
 
 

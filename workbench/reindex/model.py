@@ -163,12 +163,14 @@ class Verification:
     """All checks; what is only reported has no say in ``ok``.
 
     ``neighbour_overlap`` is the mean share of ten nearest neighbours that a sample kept; None when it was not measured.
-    ``regained`` are once-lost texts with the rank of their own chunk before (None: not found) and after.
+    ``regained`` are once-lost texts with the rank of their own chunk before and after; ``not_measured`` says why there
+    is no rank before, or nothing to compare at all.
     """
 
     checks: tuple[Check, ...]
     neighbour_overlap: float | None = None
     regained: tuple[Regained, ...] = ()
+    not_measured: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -178,11 +180,16 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class Regained:
-    """A text that lay behind the ceiling: at which rank a search for it finds its own chunk."""
+    """A text that lay behind the ceiling: at which rank a search for it finds its own chunk (None: it does not rank).
+
+    ``of`` is how many vectors ranked before. Without the old embedder ``before`` is None and was not ``measured``.
+    """
 
     id: str
     before: int | None
     after: int | None
+    of: int = 0
+    measured: bool = True
 
 
 @dataclass(frozen=True, slots=True)

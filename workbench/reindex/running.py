@@ -18,12 +18,13 @@ from workbench.index.writing import WriteError
 from workbench.reindex import copying, leftovers, reporting, sibling
 from workbench.reindex.as_json import outcome_as_json
 from workbench.reindex.building import CONCURRENCY, Builder, Limits, Stop
-from workbench.reindex.generations import generations
 from workbench.reindex.metering import Meter
 from workbench.reindex.model import Outcome, Progress, ReindexError, Resumable, RunState, Settings, Verification
+from workbench.reindex.origins import came_from, fingerprint_of, swap
 from workbench.reindex.probing import Surprise, first_probe, same_model
+from workbench.reindex.regaining import reported
 from workbench.reindex.sibling import Sibling
-from workbench.reindex.swapping import ChangedMeanwhile, Swapped, Way, came_from, swap
+from workbench.reindex.swapping import ChangedMeanwhile, Swapped, Way
 from workbench.reindex.verifying import verify
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ async def run(index: str, path: str, target: Target, controls: Controls) -> Outc
         verified = open_sibling.state() is RunState.VERIFIED
         if not verified:
             open_sibling.forget_quarantined()
-        swapped = came_from(index, settings, open_sibling.id, path) if verified else None
+        swapped = came_from(index, settings, open_sibling.id, path, controls.now_ms()) if verified else None
     if swapped is not None:
         return _finish(index, path, swapped, None, controls, None)
     meter = Meter(controls.on_activity, controls.limits.chars_per_token)
@@ -319,7 +320,18 @@ class _Run:
                 "was: --resume checks again, --discard drops the build",
                 verification,
             )
-        return verification
+        return await self._reported(verification)
+
+    async def _reported(self, verification: Verification) -> Verification:
+        """Say what comes back that was lost; nothing of it decides anything."""
+        self._go_on()
+        self._step("comparing")
+        with Sibling(self._path) as open_sibling:
+            settings = open_sibling.settings
+        told = await reported(self._index, self._path, settings, self._target.provider, verification)
+        with Sibling(self._path) as open_sibling, suppress(WriteError):
+            open_sibling.write_down(self._controls.now_ms(), self._meter.take(0))
+        return told
 
     def _verified(self, verification: Verification, message: str) -> Outcome:
         return _outcome(self._path, RunState.VERIFIED, None, verification, message)
@@ -356,11 +368,11 @@ async def swap_in(index: str, path: str, verification: Verification | None, cont
     with Sibling(path) as open_sibling:
         settings, state, run_id = open_sibling.settings, open_sibling.state(), open_sibling.id
         _say_tidied(leftovers.tidy(index, path), controls)
-    swapped, before = came_from(index, settings, run_id, path), None
+    swapped, before = came_from(index, settings, run_id, path, controls.now_ms()), None
     if swapped is None:
         if state is not RunState.VERIFIED:
             raise ReindexError("the build is not verified yet; go on with --resume")
-        before = _fingerprint_of(index, settings.namespace)
+        before = fingerprint_of(index, settings.namespace)
         swapped = await asyncio.to_thread(swap, index, path, settings, run_id, controls.now_ms())
     return _finish(index, path, swapped, verification, controls, before)
 
@@ -389,13 +401,6 @@ def _finish(
     sibling.remove(path)
     report = {"from": before, "to": settings.fingerprint, "at_ms": controls.now_ms(), **outcome_as_json(outcome)}
     return replace(outcome, report=reporting.save(index, report, controls.now_ms()))
-
-
-def _fingerprint_of(index: str, namespace: str) -> str | None:
-    """Say what the living namespace is stamped with."""
-    found = next((each for each in generations(index) if each.namespace == namespace), None)
-    active = None if found is None else next((g for g in found.generations if g.generation == found.active), None)
-    return None if active is None else active.fingerprint
 
 
 class GateClosed(ReindexError):
