@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.core.fingerprint import parse_fingerprint
-from workbench.index.adapters.native import native_mappings
-from workbench.index.schema import CHUNK_COLUMNS, GENERATIONS, NAMESPACES, SCHEMA, base_tables, first_row
+from workbench.index.schema import CHUNK_COLUMNS, GENERATIONS, NAMESPACES, SCHEMA, first_row
 from workbench.index.sql import literal, qualified, quoted
 from workbench.index.workspace import Access, Member, together
 from workbench.index.writing import transaction
+from workbench.reindex import living
 from workbench.reindex.model import Fate, ReindexError
 from workbench.reindex.sibling import KEYS, QUARANTINED, ROWS, VECTORS, Sibling, table
 from workbench.reindex.splitting import Piece, split
@@ -57,7 +57,11 @@ def keeps(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, settings: Se
     Its fingerprint, the prefixes and the place where it was made must be the target's, and it must have been read
     whole: what is not known of a vector is a reason to make it again.
     """
-    if mapping.vector is None or mapping.fixed_dims != parse_fingerprint(settings.fingerprint).dims:
+    if (
+        living.is_foreign(mapping)
+        or mapping.vector is None
+        or mapping.fixed_dims != parse_fingerprint(settings.fingerprint).dims
+    ):
         return "false"
     row = first_row(
         cursor,
@@ -78,22 +82,6 @@ def keeps(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, settings: Se
     )
 
 
-def find(cursor: duckdb.DuckDBPyConnection, namespace: str) -> TableMapping:
-    """Find the living namespace in the attached index; raises ReindexError when it is not there."""
-    found = next(iter(native_mappings(cursor, namespace)), None)
-    if found is None:
-        raise ReindexError(f"there is no namespace '{namespace}' in this index any more; nothing was changed")
-    columns = base_tables(cursor, [found.table]).get(found.table, {})
-    missing = sorted(name for name, kind in CHUNK_COLUMNS.items() if columns.get(name) != kind)
-    if missing or not found.id_unique:
-        lacks = f"the columns {', '.join(missing)}" if missing else "a primary key on id"
-        raise ReindexError(
-            f"the table '{found.table}' of namespace '{namespace}' lacks {lacks} as this program writes it, so it is "
-            "not touched; import the namespace into a new file, and re-index there"
-        )
-    return found
-
-
 def bring(index: str, sibling: str, settings: Settings, job: Job | None = None) -> Difference:
     """Copy what is new or changed into the sibling and drop what is gone, in one transaction; says how much that was.
 
@@ -104,7 +92,7 @@ def bring(index: str, sibling: str, settings: Settings, job: Job | None = None) 
         workspace.cursor(job) as cursor,
         transaction(cursor),
     ):
-        mapping = find(cursor, settings.namespace)
+        mapping = living.find(cursor, settings.namespace)
         found = difference(cursor, mapping)
         if not found.none:
             _apply(cursor, mapping, settings)
@@ -113,12 +101,12 @@ def bring(index: str, sibling: str, settings: Settings, job: Job | None = None) 
 
 def difference(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping) -> Difference:
     """Compare the living namespace (``ix``) with what the sibling (``sib``) took from it."""
-    living = qualified(mapping.schema, mapping.table)
+    rows_here = living.rows(mapping)
     row = first_row(
         cursor,
-        f"SELECT (SELECT count(*) FROM (SELECT id, {digest()} AS digest FROM {living}) l"
+        f"SELECT (SELECT count(*) FROM (SELECT id, {digest()} AS digest FROM {rows_here}) l"
         f" ANTI JOIN {table(KEYS, SIB)} k ON k.id = l.id AND k.digest = l.digest),"
-        f" (SELECT count(*) FROM {table(KEYS, SIB)} k ANTI JOIN {living} l ON l.id = k.id)",
+        f" (SELECT count(*) FROM {table(KEYS, SIB)} k ANTI JOIN {rows_here} l ON l.id = k.id)",
     )
     assert row is not None
     return Difference(int(row[0]), int(row[1]))
@@ -131,11 +119,12 @@ def digest() -> str:
 
 
 def _apply(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, settings: Settings) -> None:
-    living = qualified(mapping.schema, mapping.table)
+    living.refuse_resplit(mapping, settings.resplit)
+    rows_here = living.rows(mapping)
     keys, rows = table(KEYS, SIB), table(ROWS, SIB)
     cursor.execute(
         f"CREATE TEMP TABLE stale AS SELECT k.id FROM {keys} k"
-        f" ANTI JOIN (SELECT id, {digest()} AS digest FROM {living}) l ON l.id = k.id AND l.digest = k.digest"
+        f" ANTI JOIN (SELECT id, {digest()} AS digest FROM {rows_here}) l ON l.id = k.id AND l.digest = k.digest"
     )
     stale = f"SELECT seq FROM {rows} WHERE source_id IN (SELECT id FROM stale)"
     for name in (VECTORS, QUARANTINED, ROWS):
@@ -150,17 +139,17 @@ def _apply(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, settings: S
     cursor.execute(
         f"INSERT INTO {rows} (seq, source_id, {columns})"
         f" SELECT ? + row_number() OVER (ORDER BY l.seq, l.id) - 1, l.id, {taken}"
-        f" FROM {living} l ANTI JOIN {keys} k ON k.id = l.id",
+        f" FROM {rows_here} l ANTI JOIN {keys} k ON k.id = l.id",
         [first],
     )
     cursor.execute(
-        f"INSERT INTO {keys} SELECT id, seq, {digest()}, {fate} FROM {living} l ANTI JOIN {keys} k ON k.id = l.id"
+        f"INSERT INTO {keys} SELECT id, seq, {digest()}, {fate} FROM {rows_here} l ANTI JOIN {keys} k ON k.id = l.id"
     )
     kept = keeps(cursor, mapping, settings)
     if kept != "false":
         cursor.execute(
             f"INSERT INTO {table(VECTORS, SIB)} SELECT r.seq, l.{quoted(mapping.vector or '')}, l.read_chars, true"
-            f" FROM (SELECT * FROM {living} WHERE {kept}) l JOIN {rows} r ON r.id = l.id WHERE r.seq >= ?",
+            f" FROM (SELECT * FROM {rows_here} WHERE {kept}) l JOIN {rows} r ON r.id = l.id WHERE r.seq >= ?",
             [first],
         )
         cursor.execute(

@@ -9,10 +9,11 @@ from workbench.core.fingerprint import Fingerprint, fingerprint_text
 from workbench.core.text import utf16_length
 from workbench.embedders.models import model_table, resolve_index_ceiling
 from workbench.embedders.pairs import conflict_in
+from workbench.index.adapters.labels_kept import labelled
 from workbench.index.opening import attach
 from workbench.index.schema import first_row
-from workbench.index.sql import qualified, quoted
-from workbench.reindex.copying import find, fits, keeps, may_be_long
+from workbench.reindex import living
+from workbench.reindex.copying import fits, keeps, may_be_long
 from workbench.reindex.estimating import SAMPLE, cost_of, estimate_tokens
 from workbench.reindex.model import FateCounts, Plan, Range, ReindexError, Settings
 from workbench.reindex.reporting import seconds_for
@@ -90,11 +91,13 @@ def plan(index: str, namespace: str, target: Target, *, resplit: bool = False, j
         SourceError: the index cannot be read.
     """
     with attach(index) as attachment, attachment.cursor(job) as cursor:
-        return _planned(cursor, find(cursor, namespace), target, resplit)
+        mapping = labelled(cursor, attachment.path, [living.find(cursor, namespace)])[0]
+        return _planned(cursor, mapping, target, resplit)
 
 
 def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: Target, resplit: bool) -> Plan:
-    table, text, chars = qualified(mapping.schema, mapping.table), quoted(mapping.text or "text"), "char_count"
+    living.refuse_resplit(mapping, resplit)
+    table, text, chars = living.rows(mapping), "text", "char_count"
     ceiling = target.ceiling
     now = resolve_index_ceiling(None, mapping.max_input_chars, mapping.recorded)
     kept = keeps(cursor, mapping, target.settings(mapping.namespace, resplit=resplit))

@@ -18,7 +18,8 @@ from workbench.index.expressions import Expressions
 from workbench.index.model import SourceError
 from workbench.index.workspace import Member, together
 from workbench.reindex.comparing import built_vectors, living_vectors, neighbour_overlap, ranks
-from workbench.reindex.copying import SIB, find
+from workbench.reindex.copying import SIB
+from workbench.reindex.living import find
 from workbench.reindex.model import Regained, Verification
 from workbench.reindex.proving import LostText, embed_queries, lost_text
 

@@ -20,7 +20,8 @@ from workbench.index.schema import CHUNK_COLUMNS, EMBEDDING, GENERATIONS, NAMESP
 from workbench.index.sql import qualified, quoted
 from workbench.index.workspace import Access, Member, Workspace, storage_version, together
 from workbench.index.writing import WriteError, free_generation, transaction
-from workbench.reindex.copying import SIB, Difference, difference, find
+from workbench.reindex import living
+from workbench.reindex.copying import SIB, Difference, difference
 from workbench.reindex.leftovers import after_path, before_path, remove_file
 from workbench.reindex.model import ReindexError, Settings
 from workbench.reindex.sibling import KEYS, ROWS, VECTORS, table
@@ -40,9 +41,9 @@ class Way(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Swapped:
-    """The new generation answers. ``kept_file`` is the old file where one was renamed."""
+    """The new generation answers; a file of another program has none. ``kept_file`` is the old file, if renamed."""
 
-    generation: int
+    generation: int | None
     way: Way
     kept_file: str | None = None
 
@@ -128,18 +129,18 @@ def _renamed(index: str, change: _Change, job: Job | None) -> Swapped:
     import duckdb
 
     real = os.path.realpath(index)
-    _refuse_log(index, real)
+    refuse_log(index, real)
     new, kept = after_path(index, change.sibling), before_path(index, change.sibling)
-    version = _version_of(real)
+    version = version_of(real)
     try:
         # The old file stays attached read-only until the rename is done: while it is, nobody can write it.
         with together(
             Member("old", real), Member(SIB, change.sibling), Member("ix", new, Access.NEW, version)
         ) as workspace:
-            _refuse_log(index, real)
+            refuse_log(index, real)
             generation = _fill_new(workspace, change, job)
             workspace.detach("ix")
-            _take_place(new, real, kept)
+            take_place(new, real, kept)
     except duckdb.Error as error:
         words = str(error).splitlines()[0]
         raise WriteError(f"the new file could not be written: {words}; free some disk space") from error
@@ -150,16 +151,17 @@ def _renamed(index: str, change: _Change, job: Job | None) -> Swapped:
     return Swapped(generation, Way.RENAMED, kept)
 
 
-def _refuse_log(index: str, real: str) -> None:
+def refuse_log(index: str, real: str) -> None:
+    """Refuse to rename a file while a log of its changes lies beside it; raises ReindexError."""
     log = leases.log_path(real, leases.WAL)
     if os.path.lexists(log):
         raise ReindexError(
-            f"readers hold {index}, and beside it lies {os.path.basename(log)}, whose changes belong to that very "
-            "file; close the readers, open it once with the program that wrote it, and swap then"
+            f"{index} cannot be swapped by a rename: beside it lies {os.path.basename(log)}, whose changes belong to "
+            "that very file; close its readers, open it once with the program that wrote it, and swap then"
         )
 
 
-def _take_place(new: str, real: str, kept: str) -> None:
+def take_place(new: str, real: str, kept: str) -> None:
     """Put a complete new file under the old one's name in one step; the old one stays under another."""
     _sync_file(new)
     os.chmod(new, os.stat(real).st_mode & 0o7777)
@@ -243,7 +245,7 @@ def _copy_in(cursor: duckdb.DuckDBPyConnection, change: _Change) -> int:
 
 
 def _still_the_same(cursor: duckdb.DuckDBPyConnection, namespace: str) -> None:
-    found = difference(cursor, find(cursor, namespace))
+    found = difference(cursor, living.find(cursor, namespace))
     if not found.none:
         raise ChangedMeanwhile(found)
 
@@ -257,7 +259,8 @@ def _readable(index: str) -> bool:
     return True
 
 
-def _version_of(real: str) -> str:
+def version_of(real: str) -> str:
+    """Say for which DuckDB a file was written; raises SourceError."""
     with attach(real) as attachment, attachment.cursor() as cursor:
         return storage_version(cursor, "ix")
 
