@@ -36,7 +36,9 @@ OLD_DIMS = 32
 SMALL = BatchLimits(8, None)
 ROOT = Path(__file__).resolve().parents[2]
 
-_WORDS = "harbour lamp bread river stone winter letter garden engine copper market window bridge salt paper night".split()
+_WORDS = (
+    "harbour lamp bread river stone winter letter garden engine copper market window bridge salt paper night".split()
+)
 
 
 def sentence(number: int, words: int = 12, mark: str = "") -> str:

@@ -244,7 +244,7 @@ def _swap(asked: _Asked) -> int:
     from workbench.index.model import Problem, SourceError
     from workbench.index.writing import WriteError
     from workbench.reindex import running
-    from workbench.reindex.swapping import ChangedMeanwhile
+    from workbench.reindex.swapping import ChangedMeanwhile, NotNow
 
     path, _, _ = _one_unfinished(asked)
     controls = running.Controls(now_ms=_now_ms, on_warning=ProgressLine(stderr()).warn)
@@ -256,7 +256,7 @@ def _swap(asked: _Asked) -> int:
         if error.problem is not Problem.LOCKED:
             raise
         said = f"not swapped: {error.message}; the build is kept, and --swap puts it in place then"
-    except WriteError as error:
+    except (WriteError, NotNow) as error:
         said = f"not swapped: {error}; the build is kept, and --swap puts it in place then"
     else:
         return _say(asked, outcome)

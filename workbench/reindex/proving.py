@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,8 +23,17 @@ if TYPE_CHECKING:
 FIRST = 1_000
 """How many of the nearest chunks are looked through for the own one."""
 
-MOST_SENT = 2_000
-"""UTF-16 code units of a lost text that are sent as a query at most: what lies behind the ceiling may be megabytes."""
+PASSAGE = 150
+"""Characters that a query has at least, where whole sentences allow it: as many as people ask with.
+
+Not the whole lost text: it goes on about what was read, and that alone finds the chunk.
+"""
+
+MOST_SENT = 600
+"""Characters that a query has at most."""
+
+_WINDOW = 4_000
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*|\n{2,}")
 
 SAME = 1e-9
 """Scores that lie nearer to each other than this are equal: no chunk is ahead of another by a rounding error."""
@@ -31,7 +41,7 @@ SAME = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LostText:
-    """What lies behind the ceiling of one chunk: where it begins, in UTF-16 code units, and the query that it makes."""
+    """What lies behind the ceiling of one chunk: where it begins, in UTF-16 code units, and a passage of it as a query."""
 
     id: str
     cut: int
@@ -63,11 +73,45 @@ def lost_text(id: str, text: str, ceiling: int, counter: TokenCounter | None = N
     if cut is None:
         return None
     _, lost = utf16_split(text, cut)
-    query, rest = utf16_split(lost.strip(), MOST_SENT)
-    if rest and not rest[0].isspace():
-        head, blank, _ = query.rpartition(" ")
-        query = head if blank else query
+    query = passage(lost)
     return LostText(id, cut, query) if query else None
+
+
+def passage(lost: str) -> str:
+    """Give the sentences in the middle of a text: at least 150 characters of them where there are, at most 600."""
+    text = lost.strip()
+    start = max(0, (len(text) - _WINDOW) // 2)
+    window = text[start : start + _WINDOW].strip()
+    sentences = [each.strip() for each in _SENTENCE_ENDS.split(window) if each and each.strip()]
+    if not sentences:
+        return ""
+    first = last = _at_middle(sentences)
+    while _chars(sentences[first : last + 1]) < PASSAGE and (first or last + 1 < len(sentences)):
+        if last + 1 < len(sentences):
+            last += 1
+        else:
+            first -= 1
+    return _shortened(" ".join(sentences[first : last + 1]))
+
+
+def _at_middle(sentences: Sequence[str]) -> int:
+    half, so_far = _chars(sentences) / 2, 0
+    for place, sentence in enumerate(sentences):
+        so_far += len(sentence)
+        if so_far > half:
+            return place
+    return len(sentences) - 1
+
+
+def _chars(sentences: Sequence[str]) -> int:
+    return sum(map(len, sentences))
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= MOST_SENT:
+        return text
+    head, blank, _ = text[: MOST_SENT + 1].rpartition(" ")
+    return head if blank else text[:MOST_SENT]
 
 
 def _cut(text: str, ceiling: int, counter: TokenCounter | None) -> int | None:
@@ -86,9 +130,7 @@ async def embed_queries(provider: EmbeddingProvider, texts: Sequence[str]) -> li
     made: list[NDArray[np.float64]] = []
     for vector in vectors:
         if vector is None:
-            raise EmbedderError(
-                provider.last_error or f"'{provider.model_id}' gave no vector for a text that was lost"
-            )
+            raise EmbedderError(provider.last_error or f"'{provider.model_id}' gave no vector for a text that was lost")
         made.append(np.asarray(vector, np.float64))
     return made
 

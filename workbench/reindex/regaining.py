@@ -143,14 +143,18 @@ def _compared(
         old = None if then is None else ranks(cursor, living, list(zip(ids, then, strict=True)))
         new = None if now is None else ranks(cursor, built, list(zip(ids, now, strict=True)))
         overlap = neighbour_overlap(cursor, living, built, SIB)
-    regained = () if new is None else tuple(
-        Regained(
-            id,
-            None if old is None else old[0][place],
-            new[0][place],
-            of=new[1] if old is None else old[1],
-            measured=old is not None,
+    regained = (
+        ()
+        if new is None
+        else tuple(
+            Regained(
+                id,
+                None if old is None else old[0][place],
+                new[0][place],
+                of=new[1] if old is None else old[1],
+                measured=old is not None,
+            )
+            for place, id in enumerate(ids)
         )
-        for place, id in enumerate(ids)
     )
     return replace(verification, neighbour_overlap=overlap, regained=regained, not_measured=why)

@@ -170,6 +170,7 @@ async def run(index: str, path: str, target: Target, controls: Controls) -> Outc
             open_sibling.forget_quarantined()
         swapped = came_from(index, settings, open_sibling.id, path, controls.now_ms()) if verified else None
     if swapped is not None:
+        fold_in(index)
         return _finish(index, path, swapped, None, controls, None)
     meter = Meter(controls.on_activity, controls.limits.chars_per_token)
     target.provider.watch(meter)
@@ -229,7 +230,7 @@ class _Run:
                 if error.problem is not Problem.LOCKED:
                     raise
                 return self._verified(verification, f"{error}; --swap puts the build in place then")
-            except WriteError as error:
+            except (WriteError, NotNow) as error:
                 return self._verified(verification, f"not swapped: {error}; --swap puts the build in place then")
         raise Resumable(
             f"the index was written to during each of {ROUNDS} looks; what was built is kept: pause its writer and "

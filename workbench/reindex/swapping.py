@@ -48,6 +48,10 @@ class Swapped:
     kept_file: str | None = None
 
 
+class NotNow(ReindexError):
+    """It cannot be swapped as things stand; the build is kept, and the swap can be asked for again."""
+
+
 class ChangedMeanwhile(Exception):
     """The living namespace is not as it was copied: it has to be looked at again first."""
 
@@ -63,7 +67,7 @@ def swap(index: str, sibling: str, settings: Settings, run_id: str, now_ms: int,
         ChangedMeanwhile: rows were written since; nothing was done.
         SourceError: locked, when a writer holds the index; it is named. Nothing was done.
         WriteError: it could not be written, for example on a full disk; the living namespace is as it was.
-        ReindexError: it cannot be swapped so, or could not be read back.
+        NotNow: it cannot be swapped so, or could not be read back.
     """
     change = _Change(sibling, settings, run_id, now_ms)
     try:
@@ -114,6 +118,14 @@ def _in_place(index: str, change: _Change, job: Job | None) -> int:
             generation = _copy_in(cursor, change)
         checkpoint(cursor)
     return generation
+
+
+def fold_in(index: str) -> None:
+    """Fold the log of a killed swap into the index, unless another program holds it: the next writer does it then."""
+    if os.path.lexists(leases.log_path(os.path.realpath(index), leases.WAL)):
+        with suppress(SourceError), together(Member("ix", index, Access.WRITE)) as workspace:
+            with workspace.cursor() as cursor:
+                checkpoint(cursor)
 
 
 def checkpoint(cursor: duckdb.DuckDBPyConnection) -> None:
@@ -279,7 +291,7 @@ def _read_back(index: str, settings: Settings, swapped: Swapped) -> None:
     except duckdb.Error as error:
         raise translate(error, index) from error
     if row != (swapped.generation, settings.fingerprint):
-        raise ReindexError(
+        raise NotNow(
             f"the swap did not last: {index} still answers with generation {row[0] if row else '?'}; the build is "
             "kept: swap again"
         )
