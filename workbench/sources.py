@@ -442,6 +442,21 @@ def replay_routing_log(
         return replayed, join_ledger(replayed.replay.ledger, namespaces, job) if namespaces else ()
 
 
+def open_replayed(path: str | os.PathLike[str], job: Job) -> ReplayedLog | None:
+    """Replay what is a routing log by its content, None when it is none; the job hears of every byte read.
+
+    Raises SourceError when it is one and cannot be replayed, Cancelled.
+    """
+    from workbench.routing.opening import UnreadableLog, recognise, replay_file
+
+    if recognise(path) is None:
+        return None
+    try:
+        return replay_file(path, checkpoint=job.checkpoint, progress=job.progress)
+    except UnreadableLog as error:
+        raise SourceError(_problem_of(error.problem), error.message, container=ROUTING_LOG) from error
+
+
 def _problem_of(problem: str) -> Problem:
     known = {each.value for each in Problem}
     return Problem(problem) if problem in known else Problem.NOT_AN_INDEX

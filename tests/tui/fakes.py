@@ -15,7 +15,10 @@ from workbench.checkup.namespace import check_namespace
 from workbench.checkup.options import CheckOptions
 from workbench.checkup.recording_report import RecordingReport
 from workbench.checkup.report import IncomingVerdict, NamespaceReport
+from workbench.core.ceiling import ChunkCeiling
 from workbench.core.fingerprint import Fingerprint
+from workbench.crosscheck.indexed import IndexedNamespace
+from workbench.crosscheck.ledger import ContaminatedRows, join_ledger
 from workbench.index.job import Job
 from workbench.index.model import (
     Chunk,
@@ -38,6 +41,8 @@ from workbench.index.query import ListingQuery, SortBy
 from workbench.recordings.browsing import InMemory
 from workbench.recordings.heaviest import Heaviest
 from workbench.recordings.model import RecordingError, Span, Unreadable
+from workbench.routing.ledger import Ledger
+from workbench.routing.opening import ReplayedLog
 from workbench.tui.file_change import FileStamp
 from workbench.tui.reading import FirstLook
 from workbench.tui.recorded import OpenRecording
@@ -372,7 +377,7 @@ class FakeRecording:
 class FakeReader:
     """Hands out what each path is: a source, an error, or the paths of a folder."""
 
-    paths: Mapping[str, FakeSource | FakeRecording | SourceError | tuple[str, ...]]
+    paths: Mapping[str, FakeSource | FakeRecording | ReplayedLog | SourceError | tuple[str, ...]]
     skipped: int = 0
     explicit_ceiling: int | None = None
     stamps: dict[str, FileStamp] = field(default_factory=dict)
@@ -392,8 +397,8 @@ class FakeReader:
         found = self.paths[path]
         if isinstance(found, SourceError):
             raise found
-        if isinstance(found, FakeRecording):
-            raise SourceError(Problem.NOT_AN_INDEX, f"{path} is a recording, not an index")
+        if isinstance(found, FakeRecording | ReplayedLog):
+            raise SourceError(Problem.NOT_AN_INDEX, f"{path} is a recording or a log, not an index")
         assert isinstance(found, FakeSource)
         return found
 
@@ -408,6 +413,19 @@ class FakeReader:
         assert isinstance(found, FakeRecording)
         job.progress(found.size // 2, 2 * found.size)
         return found
+
+    def replay(self, path: str, job: Job) -> ReplayedLog | None:
+        found = self.paths[path]
+        return found if isinstance(found, ReplayedLog) else None
+
+    def look_up(self, ledger: Ledger, indexes: Sequence[IndexSource], job: Job) -> tuple[ContaminatedRows, ...]:
+        namespaces = [
+            IndexedNamespace(index.path, each.name, None, ChunkCeiling(2_000, "default"), len(each.lengths_), each)
+            for index in indexes
+            if isinstance(index, FakeSource)
+            for each in index.all
+        ]
+        return join_ledger(ledger, namespaces, job)
 
     def stamp(self, path: str) -> FileStamp | None:
         return self.stamps.get(path)

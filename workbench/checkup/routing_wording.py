@@ -11,6 +11,7 @@ from workbench.checkup.routing_json import dialect_names
 from workbench.checkup.wording import counted, duration_text, verb
 from workbench.core.fingerprint import parse_fingerprint
 from workbench.crosscheck.spaces import same_model
+from workbench.routing.calls import Flag
 
 if TYPE_CHECKING:
     from workbench.routing.ledger import LedgerRow
@@ -133,3 +134,29 @@ def contamination_fix(row: LedgerRow) -> str:
             "what it writes"
         )
     return "ask with the embedder that built the namespace, or refuse the query while only the fallback answers"
+
+
+def odd(replay: Replay) -> list[str]:
+    """Say what is odd about a log, though nothing of it goes against the machine."""
+    flags = replay.columns.flags
+    counts = {flag: int(((flags & flag.value) != 0).sum()) for flag in Flag}
+    said = [
+        f"{counted(counts[flag], 'call')} {what}"
+        for flag, what in (
+            (Flag.BY_ADJACENCY, "paired by adjacency: the lines name no call, so it is a guess"),
+            (Flag.CLOCK_BACK, "ended before the line above: the clock went back, and a window lasts the longer for it"),
+            (Flag.ABORT_COUNTED, "given up by the caller and counted as a failure of the primary"),
+            (Flag.UNFINISHED, "without an end: the log stops before the fallback was asked"),
+        )
+        if counts[flag]
+    ]
+    quiet = replay.served_unnoticed
+    if quiet:
+        said.append(
+            f"{counted(quiet, 'call')} served by the fallback while no warning was in force: failures below the "
+            "threshold are told to nobody"
+        )
+    if replay.same_model_asked is not None:
+        asked = replay.same_model_asked
+        said.append(f"both legs were asked for the model '{asked}', which a fallback of another provider rarely has")
+    return said

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from workbench.checkup.findings import Severity
 from workbench.checkup.routing import rows_text
 from workbench.checkup.routing_json import dialect_names
-from workbench.checkup.routing_wording import config_text, contamination_fix, fit_text, moment, verdicts
+from workbench.checkup.routing_wording import config_text, contamination_fix, fit_text, moment, odd, verdicts
 from workbench.checkup.wording import counted
 from workbench.cli.output import Sign, Style
-from workbench.routing.calls import Flag
 
 if TYPE_CHECKING:
     from workbench.cli.output import Output
@@ -43,7 +42,7 @@ def write_replay(out: Output, replayed: ReplayedLog, joined: tuple[ContaminatedR
     fitted = fit_text(replay)
     if fitted is not None:
         out.verdict(Sign.NOTE, fitted)
-    for sentence in _odd(replay):
+    for sentence in odd(replay):
         out.verdict(Sign.NOTE, sentence)
     for problem in replay.problems[:_MOST_PROBLEMS]:
         out.verdict(Sign.WARNING, problem.message)
@@ -71,31 +70,6 @@ def _scope(replay: Replay) -> str:
     if names:
         parts.append(f"dialect {', '.join(names)}")
     return ", ".join(parts)
-
-
-def _odd(replay: Replay) -> list[str]:
-    flags = replay.columns.flags
-    counts = {flag: int(((flags & flag.value) != 0).sum()) for flag in Flag}
-    said = [
-        f"{counted(counts[flag], 'call')} {what}"
-        for flag, what in (
-            (Flag.BY_ADJACENCY, "paired by adjacency: the lines name no call, so it is a guess"),
-            (Flag.CLOCK_BACK, "ended before the line above: the clock went back, and a window lasts the longer for it"),
-            (Flag.ABORT_COUNTED, "given up by the caller and counted as a failure of the primary"),
-            (Flag.UNFINISHED, "without an end: the log stops before the fallback was asked"),
-        )
-        if counts[flag]
-    ]
-    quiet = replay.served_unnoticed
-    if quiet:
-        said.append(
-            f"{counted(quiet, 'call')} served by the fallback while no warning was in force: failures below the "
-            "threshold are told to nobody"
-        )
-    if replay.same_model_asked is not None:
-        asked = replay.same_model_asked
-        said.append(f"both legs were asked for the model '{asked}', which a fallback of another provider rarely has")
-    return said
 
 
 def _transitions(out: Output, replay: Replay) -> None:

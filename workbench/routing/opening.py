@@ -152,6 +152,11 @@ class RoutingLogFile:
         self._file.seek(0)
         return self._read_pieces(self._file)
 
+    @property
+    def position(self) -> int:
+        """How many bytes were read so far."""
+        return self._file.tell()
+
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
@@ -216,10 +221,11 @@ def replay_file(
     *,
     primary: str | None = None,
     checkpoint: Callable[[], object] | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> ReplayedLog:
     """Read and replay a log; ``primary`` as in ``open_routing_log``.
 
-    ``checkpoint`` is called now and then and may raise to give up.
+    ``checkpoint`` is called now and then and may raise to give up, ``progress`` with the bytes read and those in all.
 
     Raises:
         UnreadableLog: when it is none, or holds no call.
@@ -227,7 +233,7 @@ def replay_file(
     from workbench.routing.replay import replay_log
 
     with open_routing_log(path, primary=primary) as file:
-        pieces = file.pieces if checkpoint is None else _watched(file.pieces, checkpoint)
+        pieces = file.pieces if checkpoint is None else _watched(file, checkpoint, progress)
         replay = replay_log(pieces, asked, dialect)
         if not replay.count:
             raise UnreadableLog(
@@ -237,11 +243,13 @@ def replay_file(
 
 
 def _watched(
-    pieces: Iterator[Piece | Record | LogProblem], checkpoint: Callable[[], object]
+    file: RoutingLogFile, checkpoint: Callable[[], object], progress: Callable[[int, int], object] | None
 ) -> Iterator[Piece | Record | LogProblem]:
-    for number, piece in enumerate(pieces):
+    for number, piece in enumerate(file.pieces):
         if number % 64 == 0:
             checkpoint()
+            if progress is not None:
+                progress(file.position, file.size)
         yield piece
 
 

@@ -190,7 +190,7 @@ class Replay:
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:
         """Give every change of mode, in the order of the calls."""
-        return tuple(self._transition(n) for n in self.transition_calls.tolist())
+        return tuple(self.transition(n) for n in self.transition_calls.tolist())
 
     @property
     def first_divergence(self) -> ReplayedCall | None:
@@ -298,7 +298,8 @@ class Replay:
             line=int(rows.line[row]),
         )
 
-    def _transition(self, n: int) -> Transition:
+    def transition(self, n: int) -> Transition:
+        """Give the change of mode of a call of ``transition_calls``."""
         call = self.call(n)
         failed = call.primary
         at_ms = call.ended_ms if failed is None else failed.ended_ms

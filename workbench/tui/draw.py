@@ -52,7 +52,7 @@ class Ground(StrEnum):
 class Span:
     """A run of cells in one style. ``solid`` gives it its own colour as ground too: columns then have no seams.
 
-    ``plain`` keeps the ground of its line away from it.
+    ``plain`` keeps the ground of its line away from it, ``ground`` is its own instead of that.
     """
 
     text: str
@@ -61,6 +61,7 @@ class Span:
     italic: bool = False
     solid: bool = False
     plain: bool = False
+    ground: Ground | None = None
 
     @property
     def cells(self) -> int:
@@ -90,10 +91,11 @@ class Line:
         italic: bool = False,
         solid: bool = False,
         plain: bool = False,
+        ground: Ground | None = None,
     ) -> Line:
         """Append text, made inert."""
         if text:
-            self.spans.append(Span(inert(text), tone, bold, italic, solid, plain))
+            self.spans.append(Span(inert(text), tone, bold, italic, solid, plain, ground))
         return self
 
     def extend(self, spans: Iterable[Span]) -> Line:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from workbench.index.model import IndexSource, Namespace
     from workbench.tui.file_change import FileNews, FileStamp
     from workbench.tui.recorded import OpenRecording, Recorded
+    from workbench.tui.routed import Routed
     from workbench.tui.state import LengthShape, Trouble
 
 
@@ -80,6 +81,21 @@ class RecordingJoined(Answer):
     """A recording was held against other indexes than before; ``why`` says why that could not be done."""
 
     recorded: Recorded | None
+    why: str = ""
+
+
+@dataclass
+class LogReplayed(Answer):
+    """A source is a routing log, and all of it was replayed."""
+
+    routed: Routed
+
+
+@dataclass
+class LogJoined(Answer):
+    """The keys of a routing log were looked up in other indexes than before; ``why`` says why that could not be."""
+
+    routed: Routed | None
     why: str = ""
 
 

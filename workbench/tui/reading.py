@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from workbench.checkup.recording_report import RecordingReport
     from workbench.checkup.report import IncomingVerdict, NamespaceReport
     from workbench.crosscheck.indexed import IndexedNamespace
+    from workbench.crosscheck.ledger import ContaminatedRows
     from workbench.index.model import IndexSource, Namespace
+    from workbench.routing.ledger import Ledger
+    from workbench.routing.opening import ReplayedLog
     from workbench.tui.recorded import OpenRecording
 
 _FINE_BINS = 2_000
@@ -75,6 +78,12 @@ class Reader(Protocol):
         self, report: RecordingReport, recording: OpenRecording, indexes: Sequence[IndexSource], job: Job
     ) -> RecordingReport:
         """Hold a judged recording against indexes: what ``show --json --index`` says."""
+
+    def replay(self, path: str, job: Job) -> ReplayedLog | None:
+        """Replay what is no index; None when it is no routing log either. Raises SourceError."""
+
+    def look_up(self, ledger: Ledger, indexes: Sequence[IndexSource], job: Job) -> tuple[ContaminatedRows, ...]:
+        """Look the keys of a ledger up in indexes: what ``replay --index`` says."""
 
     def check(self, namespace: Namespace, incoming: Fingerprint | None, job: Job) -> NamespaceReport:
         """Judge a namespace: the function behind ``check --json``."""
@@ -160,6 +169,25 @@ class FileReader:
                 namespaces += indexed_namespaces(index, options, job)
             return joined_anew(report, recording, namespaces, job)
 
+    def replay(self, path: str, job: Job) -> ReplayedLog | None:
+        """Read it from end to end."""
+        from workbench.sources import open_replayed
+
+        return open_replayed(path, job)
+
+    def look_up(self, ledger: Ledger, indexes: Sequence[IndexSource], job: Job) -> tuple[ContaminatedRows, ...]:
+        """Hold the indexes open for as long as the keys are looked up."""
+        from workbench.checkup.options import CheckOptions
+        from workbench.checkup.recordings import indexed_namespaces
+        from workbench.crosscheck.ledger import join_ledger
+
+        with ExitStack() as held:
+            namespaces: list[IndexedNamespace] = []
+            for index in indexes:
+                held.enter_context(index.hold())
+                namespaces += indexed_namespaces(index, CheckOptions(), job)
+            return join_ledger(ledger, namespaces, job)
+
     def check(self, namespace: Namespace, incoming: Fingerprint | None, job: Job) -> NamespaceReport:
         """All verdicts of one namespace, at this moment."""
         from workbench.checkup.namespace import check_namespace
@@ -207,6 +235,7 @@ def read_source(
     The opened source is the screen's to close once it was told of it; before that it is closed here.
     """
     from workbench.tui.recording_reading import read_recording
+    from workbench.tui.routing_reading import read_log
 
     started = reader.clock()
     try:
@@ -216,7 +245,8 @@ def read_source(
         tell(messages.SourceDone(key, request, True, since(reader, started)))
         return
     except SourceError as error:
-        read_recording(reader, key, request, path, error, job, tell, whole=whole)
+        if not read_log(reader, key, request, path, error, job, tell):
+            read_recording(reader, key, request, path, error, job, tell, whole=whole)
         return
     except Exception as error:
         tell(messages.SourceUnreadable(key, request, trouble_of(error)))

@@ -23,12 +23,14 @@ from workbench.tui.held_recordings import HeldRecordings
 from workbench.tui.judging import Judging, Live, Run
 from workbench.tui.reading import Reader, Tell, read_folder, read_source
 from workbench.tui.recording_reading import join_recording
+from workbench.tui.routing_joins import RoutingJoins
 from workbench.tui.state import Folder, Node, Opened, SoFar, Source, Space, Status
 from workbench.tui.threads import T, in_thread, start
 
 if TYPE_CHECKING:
     from workbench.index.model import IndexSource, Namespace
     from workbench.tui.recorded import OpenRecording, Recorded
+    from workbench.tui.routed import Routed
 
 READERS = 2
 """Sources read at the same time: one core is left to the screen, and locks are held no longer than needed."""
@@ -60,6 +62,7 @@ class Session:
         self._asking = Asking(run)
         self._live: Live = {}
         self._recordings = HeldRecordings()
+        self._logs = RoutingJoins()
         self._keys = count()
         self.following = Following(
             reader,
@@ -116,7 +119,7 @@ class Session:
         self._drop(source.key)
         source.request += 1
         source.status, source.trouble, source.spaces, source.held = Status.WAITING, None, [], False
-        source.recorded, source.so_far, source.news = None, None, ""
+        source.recorded, source.so_far, source.news, source.routed = None, None, "", None
         self._begin(source, whole=whole)
 
     def read_on(self, source: Source) -> None:
@@ -173,6 +176,7 @@ class Session:
             start(live[0].close)
         self.following.drop(key)
         self._recordings.drop(key)
+        self._logs.drop(key)
 
     def stop(self, node: Node | None) -> None:
         """Stop the reading of what is at a node, else every reading."""
@@ -243,6 +247,20 @@ class Session:
         if recording is None or node.source is None:
             return None
         return self._asking.ask(node.source, recording, work, then, failed, progress)
+
+    def ask_routing(
+        self,
+        node: Node,
+        work: Callable[[Routed, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+        progress: Callable[[int, int], None],
+    ) -> Job | None:
+        """Ask a replayed log as ``ask`` asks a namespace; None when there is none."""
+        source = self.opened.sources.get(node.source) if node.source is not None else None
+        if source is None or source.routed is None:
+            return None
+        return self._asking.ask(source.key, source.routed, work, then, failed, progress)
 
     # --- answers -----------------------------------------------------------------------------------------------
 
@@ -328,6 +346,22 @@ class Session:
         self._join_recordings()
 
     @_take.register
+    def _(self, message: messages.LogReplayed, about: Source) -> None:
+        about.container, about.adapter = "routing-log", message.routed.log.format
+        about.notes, about.awaited = (), False
+        about.routed = message.routed
+
+    @_take.register
+    def _(self, message: messages.LogJoined, about: Source) -> None:
+        self._jobs.pop(about.key, None)
+        if message.routed is not None:
+            about.routed = message.routed
+        elif message.why:
+            self.said = f"keys not looked up: {message.why}"
+        about.status = Status.READ
+        self._join_recordings()
+
+    @_take.register
     def _(self, message: messages.SourceUnreadable, about: Source) -> None:
         self._drop(about.key)
         about.status, about.trouble, about.spaces = Status.FAILED, message.trouble, []
@@ -378,6 +412,15 @@ class Session:
             self._jobs[source.key] = job = Job()
             source.status = Status.READING
             self._run(self._join(source, recorded, recording, indexes, job), "sources")
+        for source, routed in self._logs.to_join(self.opened, open_now):
+            self._jobs[source.key] = job = Job()
+            source.status = Status.READING
+            work = self._logs.joining(self._reader, source, routed, indexes, job, self._tell)
+            self._run(self._in_turn(work), "sources")
+
+    async def _in_turn(self, work: Callable[[], None]) -> None:
+        async with self._turns:
+            await in_thread(work)
 
     async def _join(
         self,

@@ -84,7 +84,7 @@ def _path_to(opened: Opened, node: Node, view: str) -> tuple[str, ...]:
     if source is None:
         return ()
     space = space_at(opened, node)
-    if source.recorded is not None:
+    if source.recorded is not None or source.routed is not None:
         return (source.label, *filter(None, [view]))
     return (source.label,) if space is None else (source.label, space.name, *filter(None, [view]))
 
@@ -94,7 +94,7 @@ def subject_at(opened: Opened, node: Node | None) -> Subject | None:
     source, space = source_at(opened, node), space_at(opened, node)
     if source is None or node is None or source.trouble is not None:
         return None
-    if source.recorded is not None:
+    if source.recorded is not None or source.routed is not None:
         return Subject(Node(source=source.key), source.request, source, Space(source.label, Status.READ))
     if space is None:
         return None
@@ -109,7 +109,8 @@ def places_at(opened: Opened, node: Node | None, *, in_tree: bool, reading: bool
     source, space = source_at(opened, node), space_at(opened, node)
     subject = subject_at(opened, node)
     if subject is not None:
-        here.add(Place.NAMESPACE if subject.recorded is None else Place.RECORDING)
+        routed = subject.routed is not None
+        here.add(Place.ROUTING if routed else Place.RECORDING if subject.recorded is not None else Place.NAMESPACE)
     if source is not None:
         given_up = source.status is Status.STOPPED or (space is not None and space.status is Status.FAILED)
         if source.trouble is not None or given_up:

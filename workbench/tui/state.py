@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from workbench.checkup.report import NamespaceReport
     from workbench.index.model import LockHolder, Problem
     from workbench.tui.recorded import Recorded
+    from workbench.tui.routed import Routed
 
 
 class Status(StrEnum):
@@ -96,7 +97,7 @@ class SlimChoice:
 
 @dataclass(slots=True)
 class Source:
-    """One path, opened or not: an index with its namespaces, or what is ``recorded`` in a recording.
+    """One path, opened or not: an index with its namespaces, what is ``recorded`` in a recording, what was ``routed``.
 
     ``request`` numbers the readings of this source: an answer with another number is late and dropped. ``so_far`` is
     there while only the first steps of a recording are known. ``news`` is what happened to its file since it was read;
@@ -113,6 +114,7 @@ class Source:
     notes: tuple[str, ...] = ()
     spaces: list[Space] = field(default_factory=list)
     recorded: Recorded | None = None
+    routed: Routed | None = None
     so_far: SoFar | None = None
     news: str = ""
     followed: bool = False

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from workbench.tui.draw import Ground, Line, Tone, cells, clip, number
 from workbench.tui.recorded import Recorded, recording_state, recording_tag, recording_took
+from workbench.tui.routed import routed_state, routed_tag
 from workbench.tui.signs import Signs
 from workbench.tui.state import Folder, Node, Opened, Source, Space, State, Status
 from workbench.tui.verdicts import TONES, WORDS, lead_of, space_state, tag_of
@@ -113,6 +114,10 @@ def source_rows(source: Source, signs: Signs, *, depth: int, worst_first: bool =
         return State.BAD, [Row(node, depth, State.BAD, source.label, "", word, Tone.ERROR)]
     if source.recorded is not None:
         return _recording_row(source, source.recorded, node, depth, signs)
+    if source.routed is not None:
+        tag, tone = routed_tag(source.routed, signs)
+        state = routed_state(source.routed)
+        return state, [Row(node, depth, state, source.label, number(source.routed.replay.count), tag, tone)]
     below = [space_row(source, place, signs, depth + 1) for place in range(len(source.spaces))]
     if worst_first:
         below.sort(key=lambda row: row.state)

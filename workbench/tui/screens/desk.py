@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from workbench.index.job import Job
     from workbench.index.model import Chunk, IndexSource, Namespace
     from workbench.tui.recorded import OpenRecording
+    from workbench.tui.routed import Routed
     from workbench.tui.session import Session
     from workbench.tui.threads import T
     from workbench.tui.views import Subject, View
@@ -78,6 +79,17 @@ class ScreenDesk:
     ) -> Job | None:
         """Run ``work`` beside the event loop."""
         return self._session.ask_recording(subject.node, work, then, failed, self._telling(progress))
+
+    def read_routing(
+        self,
+        subject: Subject,
+        work: Callable[[Routed, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+        progress: Callable[[int, int], None],
+    ) -> Job | None:
+        """Run ``work`` beside the event loop."""
+        return self._session.ask_routing(subject.node, work, then, failed, self._telling(progress))
 
     def _telling(self, progress: Callable[[int, int], None]) -> Callable[[int, int], None]:
         """Let the screen know, too, that a reading came on; called from the reading thread."""

@@ -45,6 +45,7 @@ from workbench.tui.widgets.lines import LineList
 if TYPE_CHECKING:
     from workbench.index.model import Chunk, IndexSource, Namespace
     from workbench.tui.recorded import OpenRecording, Recorded
+    from workbench.tui.routed import Routed
     from workbench.tui.widgets.typed import Question
 
 A = TypeVar("A")
@@ -71,8 +72,13 @@ class Subject:
 
     @property
     def recorded(self) -> Recorded | None:
-        """The recording; None when it is a namespace."""
+        """The recording; None when it is something else."""
         return self.source.recorded
+
+    @property
+    def routed(self) -> Routed | None:
+        """The routing log; None when it is something else."""
+        return self.source.routed
 
 
 class Read(Protocol[A_co, T]):
@@ -114,6 +120,16 @@ class Desk(Protocol):
         progress: Callable[[int, int], None],
     ) -> Job | None:
         """Read from a recording; see View.ask_recording."""
+
+    def read_routing(
+        self,
+        subject: Subject,
+        work: Callable[[Routed, Job], T],
+        then: Callable[[T], None],
+        failed: Callable[[str], None],
+        progress: Callable[[int, int], None],
+    ) -> Job | None:
+        """Run ``work`` beside the event loop; see View.ask_routing, which is what a view calls."""
 
     def say(self, said: str) -> None:
         """Say what just happened, at the right end of the footer."""
@@ -210,6 +226,12 @@ class View(Vertical):
     ) -> None:
         """Read from the recording that the view is about, as ``ask`` reads from a namespace."""
         self._ask(slot, self.desk.read_recording, work, then, what)
+
+    def ask_routing(
+        self, slot: str, work: Callable[[Routed, Job], T], then: Callable[[T], None], *, what: str = ""
+    ) -> None:
+        """Work on the routing log that the view is about, as ``ask`` reads from a namespace."""
+        self._ask(slot, self.desk.read_routing, work, then, what)
 
     def _ask(
         self, slot: str, read: Read[A, T], work: Callable[[A, Job], T], then: Callable[[T], None], what: str

@@ -90,9 +90,21 @@ def _wrong_or_clipped(recorded: Recorded, signs: Signs) -> tuple[str, Tone]:
     return (f"{signs.clipped} {number(recorded.clipped)}" if recorded.clipped else "", Tone.WARN)
 
 
+def _replay(desk: Desk) -> View:
+    from workbench.tui.views.replay import ReplayView
+
+    return ReplayView(desk)
+
+
 def tabs_of(subject: Subject) -> tuple[Tab, ...]:
-    """Give the views that there are of a namespace or recording."""
+    """Give the views that there are of a namespace, recording or routing log."""
+    if subject.routed is not None:
+        return ROUTING_TABS
     return TABS if subject.recorded is None else RECORDING_TABS
+
+
+ROUTING_TABS = (Tab("replay", "Replay", _replay),)
+"""Only one, so no strip stands above it."""
 
 
 RECORDING_TABS = (

@@ -19,7 +19,7 @@ from workbench.tui.signs import Signs
 from workbench.tui.state import Status
 from workbench.tui.views import Desk, Subject, View
 from workbench.tui.views.overview import Overview
-from workbench.tui.views.tabs import RECORDING_TABS, TABS, Tab, tabs_of
+from workbench.tui.views.tabs import RECORDING_TABS, ROUTING_TABS, TABS, Tab, tabs_of
 from workbench.tui.widgets.lines import Bar, look_of, strip_of
 
 _LEFT = 2
@@ -82,7 +82,7 @@ class TabStrip(Bar):
     def show(self, subject: Subject | None, active: str) -> None:
         """Stand for a namespace, or for nothing."""
         self.subject, self.active = subject, active
-        self.display = subject is not None
+        self.display = subject is not None and len(tabs_of(subject)) > 1
         self.styles.height = len(self.rows(max(20, self.size.width)))
         self.refresh()
 
@@ -210,7 +210,7 @@ class DetailPane(Vertical):
         id = self.active
         view = self._views.get(id)
         if view is None:
-            view = self._views[id] = next(tab for tab in (*TABS, *RECORDING_TABS) if tab.id == id).make(self._desk)
+            view = self._views[id] = next(tab for tab in (*TABS, *RECORDING_TABS, *ROUTING_TABS) if tab.id == id).make(self._desk)
             self.mount(view)
         focused = self.has_focus_within
         if view is not self.view:
