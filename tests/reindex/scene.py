@@ -36,9 +36,7 @@ OLD_DIMS = 32
 SMALL = BatchLimits(8, None)
 ROOT = Path(__file__).resolve().parents[2]
 
-_WORDS = (
-    "harbour lamp bread river stone winter letter garden engine copper market window bridge salt paper night".split()
-)
+_WORDS = ("harbour", "lamp", "bread", "river", "stone", "winter", "letter", "garden", "engine", "copper", "salt")
 
 
 def sentence(number: int, words: int = 12, mark: str = "") -> str:

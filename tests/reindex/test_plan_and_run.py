@@ -164,7 +164,7 @@ def test_a_text_that_was_written_since_is_embedded_again(index: Path, server: Mi
 def test_a_second_build_of_a_namespace_is_refused_with_the_ways_out(index: Path, server: MisbehavingServer) -> None:
     aim = target(provider(server.url))
     begin(index, aim)
-    with pytest.raises(ReindexError, match="--resume.*--discard"):
+    with pytest.raises(ReindexError, match=r"--resume.*--discard"):
         begin(index, aim)
 
 

@@ -24,7 +24,7 @@ from workbench.reindex.origins import came_from, fingerprint_of, swap
 from workbench.reindex.probing import Surprise, first_probe, same_model
 from workbench.reindex.regaining import reported
 from workbench.reindex.sibling import Sibling
-from workbench.reindex.swapping import ChangedMeanwhile, Swapped, Way
+from workbench.reindex.swapping import ChangedMeanwhile, NotNow, Swapped, Way, fold_in
 from workbench.reindex.verifying import verify
 
 if TYPE_CHECKING:
