@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.index.expressions import Expressions
+from workbench.index.expressions import ROW, Expressions
 from workbench.index.ranges import row_ranges
 from workbench.index.schema import first_row
 from workbench.index.search import unit_scale
+from workbench.reindex.living import is_foreign, rows
 from workbench.reindex.model import Fate
 from workbench.reindex.proving import SAME
 from workbench.reindex.sibling import KEYS, ROWS, VECTORS, table
@@ -66,20 +67,29 @@ class StoredVectors:
         for cut in list(row_ranges(cursor, self.table, None, step=step)):
             if job is not None:
                 job.checkpoint()
-            rows = cursor.execute(
+            found = cursor.execute(
                 f"SELECT owner, v FROM ({self.select.format(cut=cut)}) WHERE list_count(v) = {self.dims} AND {where}"
             ).fetchnumpy()
-            block = _usable(rows["owner"], rows["v"], self.dims)
+            block = _usable(found["owner"], found["v"], self.dims)
             if block.owners.size:
                 yield block
 
 
 def living_vectors(mapping: TableMapping, dims: int) -> StoredVectors:
-    """Those of a mapped table; a chunk is its own owner."""
+    """Those of the living namespace; a chunk is its own owner, by the id that the copy has of it."""
     sql = Expressions(mapping)
     # What is in braces comes from a name in a file, and is no place to fill in.
-    select = f"SELECT {sql.id} AS owner, {sql.vector}::DOUBLE[] AS v FROM {sql.table} WHERE ".replace("{", "{{")
-    return StoredVectors(sql.table, select.replace("}", "}}") + "{cut}", dims)
+    source, vector, place = (
+        each.replace("{", "{{").replace("}", "}}") for each in (rows(mapping), sql.vector, sql.table)
+    )
+    if not is_foreign(mapping):
+        return StoredVectors(sql.table, f"SELECT id AS owner, {vector}::DOUBLE[] AS v FROM {place} WHERE {{cut}}", dims)
+    return StoredVectors(
+        sql.table,
+        f"SELECT l.id AS owner, t.v FROM (SELECT {ROW} AS n, {vector}::DOUBLE[] AS v FROM {place} WHERE {{cut}}) t"
+        f" JOIN {source} l ON l.seq = t.n",
+        dims,
+    )
 
 
 def built_vectors(dims: int, alias: str = "ix") -> StoredVectors:

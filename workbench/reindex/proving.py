@@ -1,4 +1,4 @@
-"""The proof that a text was never read: searched for by its own words, at which rank does its own chunk come back?"""
+"""The proof that a text was never read: its own words are searched for, and the rank of its own chunk is said."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SAME = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LostText:
-    """What lies behind the ceiling of one chunk: where it begins, in UTF-16 code units, and a passage of it as a query."""
+    """What lies behind the ceiling of one chunk: where it begins, in UTF-16 code units, and a passage to ask with."""
 
     id: str
     cut: int

@@ -14,12 +14,12 @@ from workbench.embedders.failures import EmbedderError
 from workbench.embedders.models import resolve_index_ceiling
 from workbench.embedders.opening import LOCAL, open_embedder
 from workbench.embedders.tokens import counter_of
-from workbench.index.expressions import Expressions
+from workbench.index.health import namespace_dims
 from workbench.index.model import SourceError
 from workbench.index.workspace import Member, together
 from workbench.reindex.comparing import built_vectors, living_vectors, neighbour_overlap, ranks
 from workbench.reindex.copying import SIB
-from workbench.reindex.living import find
+from workbench.reindex.living import find, rows
 from workbench.reindex.model import Regained, Verification
 from workbench.reindex.proving import LostText, embed_queries, lost_text
 
@@ -106,22 +106,20 @@ def _before(index: str, settings: Settings, job: Job | None = None) -> _Before:
     with together(Member("ix", index)) as workspace, workspace.cursor(job) as cursor:
         mapping = find(cursor, settings.namespace)
         fingerprint = mapping.recorded
-        if mapping.text is None or fingerprint is None:
-            return _Before(fingerprint=fingerprint)
         return _Before(_lost(cursor, mapping, fingerprint), fingerprint)
 
 
-def _lost(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, fingerprint: Fingerprint) -> tuple[LostText, ...]:
+def _lost(
+    cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, fingerprint: Fingerprint | None
+) -> tuple[LostText, ...]:
     """Find what the living namespace never read, the longest first."""
-    sql = Expressions(mapping)
     ceiling = resolve_index_ceiling(None, mapping.max_input_chars, fingerprint).chars
-    rows = cursor.execute(
-        f"SELECT {sql.id}, {sql.text} FROM {sql.table} WHERE {sql.chars} > ? ORDER BY {sql.chars} DESC, {sql.order}"
-        f" LIMIT {_LOOKED_AT}",
+    longer = cursor.execute(
+        f"SELECT id, text FROM {rows(mapping)} WHERE char_count > ? ORDER BY char_count DESC, seq LIMIT {_LOOKED_AT}",
         [ceiling],
     ).fetchall()
-    counter = counter_of(fingerprint)
-    found = (lost_text(id, text, ceiling, counter) for id, text in rows)
+    counter = None if fingerprint is None else counter_of(fingerprint)
+    found = (lost_text(id, text, ceiling, counter) for id, text in longer)
     return tuple(each for each in found if each is not None)[:MOST]
 
 
@@ -137,9 +135,10 @@ def _compared(
     built = built_vectors(int(parse_fingerprint(settings.fingerprint).dims), SIB)
     with together(Member("ix", index), Member(SIB, sibling)) as workspace, workspace.cursor() as cursor:
         mapping = find(cursor, settings.namespace)
-        if mapping.vector is None or mapping.fixed_dims is None:
+        dims = namespace_dims(cursor, mapping)
+        if dims is None:
             return verification
-        living = living_vectors(mapping, mapping.fixed_dims)
+        living = living_vectors(mapping, dims)
         old = None if then is None else ranks(cursor, living, list(zip(ids, then, strict=True)))
         new = None if now is None else ranks(cursor, built, list(zip(ids, now, strict=True)))
         overlap = neighbour_overlap(cursor, living, built, SIB)
