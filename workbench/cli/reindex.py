@@ -39,6 +39,7 @@ class _Asked:
     yes: bool
     max_cost: float | None
     no_swap: bool
+    hnsw_metric: str | None
     as_json: bool
 
 
@@ -64,6 +65,11 @@ def _read_money(_ctx: click.Context, _param: click.Parameter, value: str | None)
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @click.option("--max-cost", metavar="USD", callback=_read_money, help="Pause before more than this is spent.")
 @click.option("--no-swap", is_flag=True, help="Stop when it is verified; the old one goes on answering.")
+@click.option(
+    "--hnsw-metric",
+    type=click.Choice(("cosine", "l2sq", "ip")),
+    help="What the HNSW indexes of another program's file measure; they are left out, and how to make them is said.",
+)
 @click.option("--resume", is_flag=True, help="Go on with a build that stopped; pays only for what is missing.")
 @click.option("--swap", "only_swap", is_flag=True, help="Put a verified build in place.")
 @click.option("--rollback", is_flag=True, help="Let the generation before answer again.")
@@ -80,6 +86,7 @@ def command(
     yes: bool,
     max_cost: float | None,
     no_swap: bool,
+    hnsw_metric: str | None,
     resume: bool,
     only_swap: bool,
     rollback: bool,
@@ -101,7 +108,7 @@ def command(
     chosen = [name for name, given in ways.items() if given]
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} ask for different things; give one of them")
-    asked = _Asked(index, namespace, embedder, max_chunk_chars, resplit, yes, max_cost, no_swap, as_json)
+    asked = _Asked(index, namespace, embedder, max_chunk_chars, resplit, yes, max_cost, no_swap, hnsw_metric, as_json)
     act = {
         "--plan": _plan_only,
         "--resume": _resume,
@@ -144,7 +151,15 @@ def _begin(asked: _Asked) -> int:
     _price(asked, target)
 
     def work(job: Job) -> str:
-        return running.begin(asked.index, plan.namespace, target, resplit=asked.resplit, now_ms=_now_ms(), job=job)
+        return running.begin(
+            asked.index,
+            plan.namespace,
+            target,
+            resplit=asked.resplit,
+            now_ms=_now_ms(),
+            hnsw_metric=asked.hnsw_metric,
+            job=job,
+        )
 
     return _run(asked, interruptible(work), target)
 
@@ -266,9 +281,12 @@ def _swap(asked: _Asked) -> int:
 
 def _roll_back(asked: _Asked) -> int:
     from workbench.cli.reindex_text import write_rolled_back
+    from workbench.reindex import origins
     from workbench.reindex.generations import roll_back
 
     namespace = _one_namespace(asked)
+    if origins.is_foreign(asked.index):
+        return _put_back(asked, namespace)
     done = roll_back(asked.index, namespace, _now_ms())
     if asked.as_json:
         document = {"namespace": namespace, "state": "rolled-back", "generation": done.generation}
@@ -280,9 +298,25 @@ def _roll_back(asked: _Asked) -> int:
     return 0
 
 
+def _put_back(asked: _Asked, namespace: str) -> int:
+    """Roll back a file of another program: said first is what would be out of sight."""
+    from workbench.cli.reindex_text import write_put_back, write_to_be_put_back
+    from workbench.reindex import foreign
+
+    found = foreign.written_since(asked.index, namespace)
+    write_to_be_put_back(stderr(), found)
+    done = foreign.roll_back(asked.index, namespace)
+    if asked.as_json:
+        document = {"namespace": namespace, "state": "rolled-back", "generation": None, "left": None}
+        written = {"written_since": list(done.written_since), "written": done.written, "deleted": done.gone}
+        stdout().json_document({**document, **written, "file": done.put_aside})
+    else:
+        write_put_back(stdout(), namespace, done)
+    return 0
+
+
 def _discard(asked: _Asked) -> int:
-    from workbench.reindex import leftovers, running
-    from workbench.reindex.generations import drop_retired
+    from workbench.reindex import leftovers, origins, running
 
     leftovers.remove_half_made(asked.index)
     found = running.unfinished(asked.index, asked.namespace)
@@ -291,7 +325,7 @@ def _discard(asked: _Asked) -> int:
     for path, _, _ in found:
         running.discard(asked.index, path)
     if not found:
-        dropped = drop_retired(asked.index, namespace)
+        dropped = origins.drop_retired(asked.index, namespace)
     files = (*leftovers.tidy_orphans(asked.index), *leftovers.files_before(asked.index))
     for path in files:
         leftovers.remove_file(path)
@@ -310,9 +344,9 @@ def _status(asked: _Asked) -> int:
     from workbench.cli.reindex_text import write_status
     from workbench.reindex import leftovers, running
     from workbench.reindex.as_json import status_as_json
-    from workbench.reindex.generations import generations
+    from workbench.reindex.origins import namespaces
 
-    found, (under_way, in_use) = generations(asked.index), running.look(asked.index)
+    found, (under_way, in_use) = namespaces(asked.index), running.look(asked.index)
     left = leftovers.left_behind(asked.index)
     if asked.as_json:
         stdout().json_document(status_as_json(found, under_way, in_use, left))
@@ -343,9 +377,9 @@ def _opened(name: str) -> BuildingProvider:
 
 
 def _one_namespace(asked: _Asked) -> str:
-    from workbench.reindex.generations import generations
+    from workbench.reindex.origins import namespaces
 
-    names = [each.namespace for each in generations(asked.index)]
+    names = [each.namespace for each in namespaces(asked.index)]
     if asked.namespace is not None:
         if asked.namespace not in names:
             raise options.unknown_namespace(asked.namespace, names)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.cli.output import Output, Sign, Style
 
 if TYPE_CHECKING:
+    from workbench.reindex.foreign import PutBack
     from workbench.reindex.generations import NamespaceGenerations, RolledBack
     from workbench.reindex.model import Outcome, Plan, Progress, Regained, RunState, Settings, Verification
 
@@ -116,6 +117,27 @@ def write_rolled_back(out: Output, namespace: str, done: RolledBack) -> None:
             f"{done.more_written:,} chunks were written since the swap and are only in generation {done.left}: {shown}"
             + (f" and {more:,} more" if more else ""),
         )
+
+
+def write_to_be_put_back(out: Output, found: PutBack) -> None:
+    """Write, before it is done, what will be out of sight once the file from before answers again."""
+    if found.written:
+        shown = ", ".join(found.written_since[:_LISTED])
+        more = found.written - min(_LISTED, len(found.written_since))
+        out.verdict(
+            Sign.WARNING,
+            f"{found.written:,} chunks were written since and are not in the file from before: {shown}"
+            + (f" and {more:,} more" if more else ""),
+            indent=0,
+        )
+    if found.gone:
+        out.verdict(Sign.WARNING, f"{found.gone:,} chunks that were deleted since are in it again", indent=0)
+
+
+def write_put_back(out: Output, namespace: str, done: PutBack) -> None:
+    """Write what answers again, and where the other file is."""
+    out.verdict(Sign.OK, f"{namespace}: the file from before the swap answers again", indent=0)
+    out.verdict(Sign.NOTE, f"the file that it replaced is {done.put_aside}; --rollback once more brings that one back")
 
 
 def write_status(

@@ -6,6 +6,7 @@ written once, table by table, so that it is as small as one written at once, and
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import subprocess
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from workbench.core.fingerprint import parse_fingerprint
+from workbench.core.fingerprint import fingerprint_text, parse_fingerprint
 from workbench.index.adapters import labels_kept
 from workbench.index.adapters.detect import detect
 from workbench.index.expressions import Expressions
@@ -32,7 +33,7 @@ from workbench.reindex import living
 from workbench.reindex.copying import SIB, difference
 from workbench.reindex.leftovers import after_path, before_path, files_before, remove_file
 from workbench.reindex.model import ReindexError, Settings
-from workbench.reindex.sibling import ROWS, VECTORS, table
+from workbench.reindex.sibling import ROWS, RUN, VECTORS, table
 from workbench.reindex.swapping import ChangedMeanwhile, Swapped, Way, refuse_log, take_place, version_of
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def swap(index: str, sibling: str, settings: Settings, now_ms: int, job: Job | N
             # The old file stays attached read-only until the rename is done: while it is, nobody can write it.
             with together(*members, *([] if bare is None else [Member(BARE, bare, Access.WRITE)])) as workspace:
                 refuse_log(index, real)
-                vectors = _fill(workspace, settings, bare is not None, job)
+                vectors, statements = _fill(workspace, settings, bare is not None, job)
                 workspace.detach(NEW)
                 take_place(new, real, kept)
     except duckdb.Error as error:
@@ -107,7 +108,7 @@ def swap(index: str, sibling: str, settings: Settings, now_ms: int, job: Job | N
         remove_file(new)
     _read_back(index, settings, vectors)
     keep_label(index, settings, now_ms)
-    return Swapped(None, Way.RENAMED, kept)
+    return Swapped(None, Way.RENAMED, kept, statements)
 
 
 def came_from(index: str, settings: Settings, path: str, now_ms: int) -> Swapped | None:
@@ -178,8 +179,6 @@ def namespaces(index: str) -> tuple[tuple[str, str | None], ...]:
     """Give the namespaces of a foreign file, each with the fingerprint that it or its label records."""
     with attach(index) as attachment, attachment.cursor() as cursor:
         found = labels_kept.labelled(cursor, attachment.path, detect(cursor, living.names_a_model).mappings)
-    from workbench.core.fingerprint import fingerprint_text
-
     return tuple((each.namespace, None if each.recorded is None else fingerprint_text(each.recorded)) for each in found)
 
 
@@ -206,13 +205,15 @@ def _compared(cursor: duckdb.DuckDBPyConnection, namespace: str, before: str) ->
     )
 
 
-def _fill(workspace: Workspace, settings: Settings, bare: bool, job: Job | None) -> int:
-    """Write the whole new file; gives how many new vectors are in it."""
+def _fill(workspace: Workspace, settings: Settings, bare: bool, job: Job | None) -> tuple[int, tuple[str, ...]]:
+    """Write the whole new file; gives how many new vectors it has, and what makes again the indexes it has not."""
     with workspace.cursor(job) as cursor:
         mapping = living.find(cursor, settings.namespace)
         found = difference(cursor, mapping)
         if not found.none:
             raise ChangedMeanwhile(found)
+        metric = first_row(cursor, f"SELECT value FROM {table(RUN, SIB)} WHERE key = ?", [HNSW_METRIC])
+        lost = _lost(cursor, None if metric is None else json.loads(metric[0]))
         if bare:
             for name, schema in _hnsw(cursor, BARE):
                 cursor.execute(f"DROP INDEX {quoted(BARE)}.{quoted(schema)}.{quoted(name)}")
@@ -230,7 +231,7 @@ def _fill(workspace: Workspace, settings: Settings, bare: bool, job: Job | None)
                         f" SELECT {columns} FROM {_place(CATALOG, schema, name)}"
                     )
         cursor.execute(f"CHECKPOINT {NEW}")
-    return vectors
+    return vectors, tuple(each.statement for each in lost)
 
 
 def _change_type(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, settings: Settings) -> None:
@@ -391,7 +392,7 @@ def _lost(cursor: duckdb.DuckDBPyConnection, metric: str | None) -> tuple[LostIn
         "SELECT index_name, table_name, sql FROM duckdb_indexes() WHERE database_name = ? ORDER BY index_oid",
         [CATALOG],
     ).fetchall()
-    chosen = "" if metric is None else f" WITH (metric = '{metric}')"
+    chosen = f" WITH (metric = '{metric}')" if metric in METRICS else ""
     return tuple(
         LostIndex(name, where, f"{sql.rstrip().removesuffix(';')}{chosen};")
         for name, where, sql in rows

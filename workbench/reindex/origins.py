@@ -8,6 +8,7 @@ from workbench.index.opening import attach
 from workbench.index.schema import is_native
 from workbench.reindex import foreign, generations, swapping
 from workbench.reindex.generations import NamespaceGenerations
+from workbench.reindex.model import ReindexError
 
 if TYPE_CHECKING:
     from workbench.index.job import Job
@@ -28,6 +29,18 @@ def swap(index: str, sibling: str, settings: Settings, run_id: str, now_ms: int,
     return swapping.swap(index, sibling, settings, run_id, now_ms, job)
 
 
+def refuse_unasked(index: str, hnsw_metric: str | None) -> None:
+    """Refuse to begin what would lose an index whose options nobody knows any more; raises ReindexError."""
+    lost = foreign.lost_indexes(index) if is_foreign(index) else ()
+    if lost and hnsw_metric is None:
+        named = ", ".join(f"{each.name} on {each.table}" for each in lost)
+        raise ReindexError(
+            f"this file has HNSW indexes ({named}), which cannot be made here and whose metric the file does not keep; "
+            f"say it with --hnsw-metric ({', '.join(foreign.METRICS)}): the new file is without them, and the "
+            "statements that make them again are given"
+        )
+
+
 def came_from(index: str, settings: Settings, run_id: str, path: str, now_ms: int) -> Swapped | None:
     """Say whether what answers is this very build: then its swap was done already."""
     if is_foreign(index):
@@ -40,6 +53,11 @@ def namespaces(index: str) -> tuple[NamespaceGenerations, ...]:
     if is_foreign(index):
         return tuple(NamespaceGenerations(name, None, ()) for name, _ in foreign.namespaces(index))
     return generations.generations(index)
+
+
+def drop_retired(index: str, namespace: str) -> int:
+    """Drop the generations of a namespace that do not answer any more; a foreign file keeps files instead."""
+    return 0 if is_foreign(index) else generations.drop_retired(index, namespace)
 
 
 def fingerprint_of(index: str, namespace: str) -> str | None:

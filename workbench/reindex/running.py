@@ -18,9 +18,10 @@ from workbench.index.writing import WriteError
 from workbench.reindex import copying, leftovers, reporting, sibling
 from workbench.reindex.as_json import outcome_as_json
 from workbench.reindex.building import CONCURRENCY, Builder, Limits, Stop
+from workbench.reindex.foreign import HNSW_METRIC
 from workbench.reindex.metering import Meter
 from workbench.reindex.model import Outcome, Progress, ReindexError, Resumable, RunState, Settings, Verification
-from workbench.reindex.origins import came_from, fingerprint_of, swap
+from workbench.reindex.origins import came_from, fingerprint_of, refuse_unasked, swap
 from workbench.reindex.probing import Surprise, first_probe, same_model
 from workbench.reindex.regaining import reported
 from workbench.reindex.sibling import Sibling
@@ -96,10 +97,19 @@ def discard(index: str, path: str) -> None:
         sibling.remove(path)
 
 
-def begin(index: str, namespace: str, target: Target, *, resplit: bool, now_ms: int, job: Job | None = None) -> str:
+def begin(
+    index: str,
+    namespace: str,
+    target: Target,
+    *,
+    resplit: bool,
+    now_ms: int,
+    hnsw_metric: str | None = None,
+    job: Job | None = None,
+) -> str:
     """Make the sibling file and copy the namespace's rows into it; gives its path. Nothing is sent.
 
-    What an earlier beginning left half-made is removed.
+    What an earlier beginning left half-made is removed. ``hnsw_metric`` is asked for where a swap loses such an index.
 
     Raises:
         ReindexError: one is under way already, or the target may not write.
@@ -113,10 +123,12 @@ def begin(index: str, namespace: str, target: Target, *, resplit: bool, now_ms: 
             f"a re-index of '{namespace}' is under way in {under_way[0][0]}; go on with --resume, or drop it with "
             "--discard"
         )
+    refuse_unasked(index, hnsw_metric)
     path = sibling.new_path(index)
     settings = target.settings(namespace, resplit=resplit)
     try:
-        sibling.create(path, settings, now_ms).close()
+        with sibling.create(path, settings, now_ms) as made:
+            made.say(**{HNSW_METRIC: hnsw_metric})
         copying.bring(index, path, settings, job)
     except WriteError as error:
         sibling.remove(path)
@@ -396,6 +408,10 @@ def _finish(
         settings = open_sibling.settings
         _, _, chars, seconds = open_sibling.journal_totals()
     note = "" if swapped.way is Way.IN_PLACE else f" {swapped.way.value}; the old file is {swapped.kept_file}"
+    if swapped.to_remake:
+        note += (
+            f"; indexes that could not be made here are left out, make them again with: {' '.join(swapped.to_remake)}"
+        )
     outcome = _outcome(path, RunState.SWAPPED, swapped.generation, verification, f"swapped{note}")
     # Requests overlap: together they took less than one after the other.
     reporting.remember_speed(settings.embedder, settings.fingerprint, chars, seconds / CONCURRENCY)

@@ -41,11 +41,15 @@ class Way(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Swapped:
-    """The new generation answers; a file of another program has none. ``kept_file`` is the old file, if renamed."""
+    """The new generation answers; a file of another program has none. ``kept_file`` is the old file, if renamed.
+
+    ``to_remake`` are statements that make again, where they can be, indexes that the new file is without.
+    """
 
     generation: int | None
     way: Way
     kept_file: str | None = None
+    to_remake: tuple[str, ...] = ()
 
 
 class NotNow(ReindexError):
@@ -122,10 +126,10 @@ def _in_place(index: str, change: _Change, job: Job | None) -> int:
 
 def fold_in(index: str) -> None:
     """Fold the log of a killed swap into the index, unless another program holds it: the next writer does it then."""
-    if os.path.lexists(leases.log_path(os.path.realpath(index), leases.WAL)):
-        with suppress(SourceError), together(Member("ix", index, Access.WRITE)) as workspace:
-            with workspace.cursor() as cursor:
-                checkpoint(cursor)
+    if not os.path.lexists(leases.log_path(os.path.realpath(index), leases.WAL)):
+        return
+    with suppress(SourceError), together(Member("ix", index, Access.WRITE)) as workspace, workspace.cursor() as cursor:
+        checkpoint(cursor)
 
 
 def checkpoint(cursor: duckdb.DuckDBPyConnection) -> None:
