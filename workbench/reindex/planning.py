@@ -16,6 +16,8 @@ from workbench.reindex import living
 from workbench.reindex.copying import fits, keeps, may_be_long
 from workbench.reindex.estimating import SAMPLE, cost_of, estimate_tokens
 from workbench.reindex.model import FateCounts, Plan, Range, ReindexError, Settings
+from workbench.reindex.proving import MOST_SENT
+from workbench.reindex.regaining import MOST
 from workbench.reindex.reporting import seconds_for
 from workbench.reindex.splitting import split
 
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from workbench.index.mapping import TableMapping
 
 PROBE_TEXTS = 21
-"""What consent adds to the texts of the corpus: one first probe, and 20 chunks embedded again to verify."""
+"""What consent adds to the texts of the corpus: one first probe, and 20 chunks embedded again to verify.
+
+Up to 20 passages that the old embedder never read come to that."""
 
 _ROW_BYTES = 200
 _LISTED = 1_000
@@ -123,7 +127,9 @@ def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: T
     again = sample or _sample(cursor, table, text, f"{text} <> ''")
     probing = min(PROBE_TEXTS, pieces + reuse)
     usual = round(sum(map(utf16_length, again)) / max(1, len(again)))
-    probes = estimate_tokens(again, probing, usual * probing, None, limit).tokens
+    lost = min(MOST, clipped_now)
+    asked = usual * probing + MOST_SENT * lost
+    probes = estimate_tokens(again, probing + lost, asked, None, limit).tokens
     tokens = Range(
         estimate.tokens.low,
         estimate.tokens.likely + probes.likely,
