@@ -103,7 +103,10 @@ def label(
 
 
 def keep(kept: KeptLabel) -> str:
-    """Write a label, in the place of an earlier one of the same column and path; gives the file. Raises OSError."""
+    """Write a label; gives its file. Raises OSError.
+
+    Others of the same column stay: the latest that holds counts, and after a roll back that is an earlier one again.
+    """
     target = _file_of(kept)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     aside = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
@@ -202,7 +205,7 @@ def _digest(vector: NDArray[np.float64]) -> str:
 
 
 def _file_of(kept: KeptLabel) -> Path:
-    of = "\0".join([kept.path, *kept.column])
+    of = "\0".join([kept.path, *kept.column, kept.fingerprint])
     return folder() / f"{hashlib.sha256(of.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
 
 
