@@ -61,10 +61,11 @@ async def test_a_rescued_call_is_two_lines_that_say_who_failed_how_and_who_answe
     assert failed == both | {
         "timestamp": "1970-01-01T00:00:00.000Z", "duration_ms": 30, "leg": "primary", "outcome": "error",
         "error.type": "timeout", "gen_ai.request.model": "ours",
+        "gen_ai.embeddings.dimension.count": 1536,
     }  # fmt: skip
     assert rescue == both | {
         "timestamp": "1970-01-01T00:00:00.030Z", "duration_ms": 0, "leg": "fallback", "outcome": "success",
-        "gen_ai.request.model": "theirs", "embedding.dimensions": 768,
+        "gen_ai.request.model": "theirs", "gen_ai.embeddings.dimension.count": 768, "embedding.dimensions": 768,
     }  # fmt: skip
 
 

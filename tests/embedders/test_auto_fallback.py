@@ -15,10 +15,12 @@ import workbench
 from tests.core.cases import FOLDERS, traces
 from tests.embedders.legs import ERRORS, Leg
 from tests.embedders.routed import Routed, kind_of, play
+from workbench.core.fingerprint import Fingerprint
 from workbench.core.routing import Leg as LegName
 from workbench.core.routing import Phase, RoutingSnapshot
 from workbench.embedders.auto_fallback import AutoFallbackEmbeddingProvider
 from workbench.embedders.batching import BatchLimits
+from workbench.embedders.models import resolve_index_ceiling
 from workbench.embedders.protocol import BuildingProvider, CircuitOpenError, EmbeddingProvider, ProviderHealth
 
 
@@ -150,6 +152,14 @@ def test_it_reads_what_both_legs_read(ours: int | None, theirs: int | None, both
     primary, fallback = Leg("primary"), Leg("fallback")
     primary.max_input_chars, fallback.max_input_chars = ours, theirs
     assert AutoFallbackEmbeddingProvider(primary, fallback).max_input_chars == both
+
+
+def test_a_fallback_that_reads_less_by_the_model_table_shortens_what_both_read() -> None:
+    long, short = Leg("primary", "text-embedding-3-small", 1536), Leg("fallback", "all-MiniLM-L6-v2", 384)
+    own = resolve_index_ceiling(None, None, Fingerprint("all-MiniLM-L6-v2", 384))
+    assert own.source == "registry"
+    assert AutoFallbackEmbeddingProvider(long, short).max_input_chars == own.chars
+    assert AutoFallbackEmbeddingProvider(short, long).max_input_chars is None
 
 
 async def test_the_failure_of_the_fallback_is_raised_with_what_came_before_it() -> None:

@@ -128,6 +128,16 @@ async def test_01_a_remote_api_that_is_down_at_start_puts_short_vectors_into_a_l
         refuse_mixed_write(routed.provider, "notes")
 
 
+async def test_01_a_primary_that_never_answered_is_known_by_the_length_that_it_was_to_have(path: Path) -> None:
+    """The same start, with nothing that says what the table was built with."""
+    routed = Routed(log=path, primary_model=("nomic-embed-text", 768), fallback_model=("all-MiniLM-L6-v2", 384))
+    with vectors_for("notes", ["a_0"]):
+        await routed.batch("error", items=1)
+    told = replay(path)
+    assert (told.row["fingerprint"], told.row["assumed"]) == ("nomic-embed-text@768", True)
+    assert (told.row["foreign_dims_mismatch"], told.row["foreign_same_dims"]) == (1, 0)
+
+
 def test_03_a_router_that_stays_on_its_fallback_after_the_outage_diverges_when_its_window_ends(path: Path) -> None:
     """openclaw/openclaw#96534: latched until a full restart; both models make 768 numbers, so nothing else told."""
     write(

@@ -103,6 +103,7 @@ class AttemptLog:
             provider=provider.kind,
             request_model=provider.model_id,
             response_model=_answered(provider) if seen.dims is not None else None,
+            requested_dims=None if asked.op is Operation.HEALTHCHECK else provider.dimensions,
             observed_dims=seen.dims,
             input_count=asked.inputs,
             null_count=len(seen.null_indexes),

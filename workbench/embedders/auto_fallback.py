@@ -31,7 +31,7 @@ from workbench.embedders.attempt_log import Asked, AttemptLog, Seen
 from workbench.embedders.batching import DEFAULT_LIMITS, BatchLimits
 from workbench.embedders.destination import current_destination
 from workbench.embedders.error_types import MISSING, error_type_of, status_of
-from workbench.embedders.models import resolve_index_ceiling
+from workbench.embedders.models import ceiling_of_both
 from workbench.embedders.outcomes import returned, thrown
 from workbench.embedders.pairs import PairConflict, conflict_in, name_of, pair_conflict
 from workbench.embedders.protocol import (
@@ -117,11 +117,11 @@ class AutoFallbackEmbeddingProvider:
 
     @property
     def max_input_chars(self) -> int | None:
-        """What both legs read, None when neither declares anything; a leg that does not counts as the table says."""
-        legs = (self._primary, self._fallback)
-        if all(leg.max_input_chars is None for leg in legs):
-            return None
-        return min(int(resolve_index_ceiling(None, leg.max_input_chars, _fingerprint(leg)).chars) for leg in legs)
+        """What both legs read, None when neither declares anything and the primary's own ceiling is short enough."""
+        return ceiling_of_both(
+            (self._primary.max_input_chars, _fingerprint(self._primary)),
+            (self._fallback.max_input_chars, _fingerprint(self._fallback)),
+        )
 
     @property
     def last_error(self) -> str | None:

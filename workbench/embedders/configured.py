@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from workbench.core.fingerprint import Fingerprint
 from workbench.core.routing import DEFAULT_COOLDOWN_MS, DEFAULT_FAILURE_STREAK_THRESHOLD
 from workbench.embedders.batching import DEFAULT_LIMITS, BatchLimits
 from workbench.embedders.endpoint import Address
 from workbench.embedders.keys import KeySource
 from workbench.embedders.known import KnownEmbedder
-from workbench.embedders.models import model_table
+from workbench.embedders.models import ceiling_of_both, model_table
 from workbench.embedders.protocol import PrefixPolicy
 from workbench.embedders.serving import Plain
 
@@ -114,9 +115,11 @@ class RoutedEmbedder:
 
     @property
     def max_input_chars(self) -> int | None:
-        """What both legs read, as far as they declare it."""
-        declared = [leg.max_input_chars for leg in (self.primary, self.fallback) if leg.max_input_chars is not None]
-        return min(declared, default=None)
+        """What both legs read, as the provider says it; None when the primary's own ceiling is short enough."""
+        ours, theirs = (
+            (leg.max_input_chars, Fingerprint(leg.model_id, leg.dimensions)) for leg in (self.primary, self.fallback)
+        )
+        return ceiling_of_both(ours, theirs)
 
     @property
     def max_input_tokens(self) -> int | None:

@@ -125,3 +125,15 @@ def resolve_index_ceiling(explicit: object, declared: object, fingerprint: Finge
         return ceiling
     entry = model_table().known(fingerprint)
     return ceiling if entry is None else ChunkCeiling(entry.max_input_chars, "registry")
+
+
+def ceiling_of_both(primary: tuple[int | None, Fingerprint], fallback: tuple[int | None, Fingerprint]) -> int | None:
+    """Give what two embedders that stand in for each other both read, each by what it declares and its fingerprint.
+
+    One that declares nothing reads what the table says. None when neither declares anything and what the primary's
+    fingerprint leads to is short enough for both.
+    """
+    ours, theirs = (resolve_index_ceiling(None, declared, made).chars for declared, made in (primary, fallback))
+    if primary[0] is None and fallback[0] is None and ours <= theirs:
+        return None
+    return int(min(ours, theirs))
