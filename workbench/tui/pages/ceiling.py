@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -96,8 +97,11 @@ class Room:
         return cls(chart, listed, text, roomy)
 
 
-def ceiling_page(clipping: Clipping, at: Standing, frame: Frame) -> Drawn:
-    """Draw the view for a namespace whose lengths are known; every number is answered anew."""
+def ceiling_page(clipping: Clipping, at: Standing, frame: Frame, proof: Sequence[Line] = ()) -> Drawn:
+    """Draw the view for a namespace whose lengths are known; every number is answered anew.
+
+    ``proof`` stands below the chunk under the cursor.
+    """
     drawn = Drawn()
     clipped = clipping.at(at.ceiling)
     chosen = clipped.chunks[min(at.cursor, len(clipped.chunks) - 1)] if clipped.chunks else None
@@ -106,10 +110,11 @@ def ceiling_page(clipping: Clipping, at: Standing, frame: Frame) -> Drawn:
     verdict(page, clipping, clipped, at.ceiling, frame)
     if at.whole and chosen is not None:
         page.gap(frame)
-        _text(drawn, chosen, at, frame, max(1, frame.height - len(page.lines) - 1))
+        _text(drawn, chosen, at, frame, max(1, frame.height - len(page.lines) - 1 - len(proof)))
+        page.lines += proof
         return drawn
     rows = len(clipped.chunks) + (clipped.not_listed > 0)
-    room = Room.of(frame.height, len(page.lines), rows, roomy=frame.roomy)
+    room = Room.of(frame.height - len(proof), len(page.lines), rows, roomy=frame.roomy)
     gutter, amount = _sides(clipping, frame.width)
     scale = scale_in(clipping, at.ceiling, frame.width)
     drawn.scale, drawn.plot_at = scale, gutter
@@ -122,6 +127,10 @@ def ceiling_page(clipping: Clipping, at: Standing, frame: Frame) -> Drawn:
         if room.roomy:
             page.add()
         _text(drawn, chosen, at, frame, room.text)
+        while proof and len(page.lines) < frame.height - len(proof):
+            page.add()
+    if chosen is not None:
+        page.lines += proof
     return drawn
 
 

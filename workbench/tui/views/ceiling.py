@@ -16,17 +16,30 @@ from workbench.index.job import Job
 from workbench.index.model import Chunk, Namespace
 from workbench.tui.actions import Action, bindings_of
 from workbench.tui.clipping import Clipping, measure
-from workbench.tui.draw import number
+from workbench.tui.draw import Line, number
 from workbench.tui.pages.ceiling import Drawn, OpenedText, Standing, ceiling_page, scale_in
 from workbench.tui.pages.ceiling_states import empty_page, measuring_page, no_text_page, stopped_page
 from workbench.tui.pages.cut import Position
 from workbench.tui.pages.overview import overview
 from workbench.tui.pages.parts import Frame, Page
+from workbench.tui.pages.proof import proof_lines
 from workbench.tui.pages.scale import Scale
 from workbench.tui.screens.menu import Choice, Menu
 from workbench.tui.texts import Texts, as_opened
 from workbench.tui.views import Desk, Subject, View
-from workbench.tui.views.ceiling_actions import AGAIN, CENTRE, MOVES, NEXT, OPEN, PREVIOUS, RESET, YANK
+from workbench.tui.views.ceiling_actions import (
+    AGAIN,
+    CENTRE,
+    MOVES,
+    NEXT,
+    OPEN,
+    PREVIOUS,
+    PROVE,
+    PROVE_ALL,
+    RESET,
+    YANK,
+)
+from workbench.tui.views.prove import Proofs
 from workbench.tui.widgets.clipped import ClippedCanvas
 from workbench.tui.widgets.typed import Question
 
@@ -51,7 +64,7 @@ class _Place:
 class Ceiling(View):
     """Histogram, clipped chunks and the one under the cursor; see pages/ceiling.py for how it looks."""
 
-    ACTIONS: ClassVar[tuple[Action, ...]] = (*MOVES, RESET, OPEN, PREVIOUS, NEXT, YANK)
+    ACTIONS: ClassVar[tuple[Action, ...]] = (*MOVES, RESET, OPEN, PREVIOUS, NEXT, PROVE, PROVE_ALL, YANK)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(ACTIONS)]
 
     def __init__(self, desk: Desk) -> None:
@@ -59,6 +72,7 @@ class Ceiling(View):
         self.canvas = ClippedCanvas(self._draw)
         self._places: dict[tuple[int, int, int], _Place] = {}
         self._texts = Texts()
+        self._proofs = Proofs(self)
         self._resting: Timer | None = None
         self._typed_from: int | None = None
 
@@ -109,6 +123,8 @@ class Ceiling(View):
 
     def failed(self, slot: str, why: str) -> None:
         """Say it where the answer would stand."""
+        if self._proofs.failed(slot, why):
+            return
         if slot == _LENGTHS:
             self._place.why = why
         elif self.subject is not None and self._here is not None:
@@ -147,14 +163,21 @@ class Ceiling(View):
             if asked is not None:
                 return Drawn(measuring_page(asked.done, asked.total, frame))
             return Drawn(stopped_page(place.why, frame) if place.why else Page())
-        drawn = ceiling_page(place.clipping, replace(place.standing, opened=self._opened), frame)
+        drawn = ceiling_page(place.clipping, replace(place.standing, opened=self._opened), frame, self._proof(frame))
         place.standing = replace(place.standing, top=drawn.top)
         return drawn
 
+    def _proof(self, frame: Frame) -> list[Line]:
+        """Draw what was proved of the chunk under the cursor, or what is being done about it."""
+        here, standing = self._here, self._place.standing
+        if here is None or standing is None:
+            return []
+        return proof_lines(self._proofs.of(here.id, standing.ceiling), self._proofs.asking(here.id), frame)
+
     @property
     def busy(self) -> str:
-        """While the lengths are read, draw how far that is as well."""
-        if _LENGTHS in self.asked:
+        """While the lengths are read or texts are searched for, draw how far that is as well."""
+        if _LENGTHS in self.asked or self._proofs.busy:
             self.canvas.repaint()
         return super().busy
 
@@ -167,8 +190,8 @@ class Ceiling(View):
         if self._here is None:
             return moves
         if place.standing.whole:
-            return (*moves[:4], CENTRE, PREVIOUS, NEXT, YANK, *moves[4:])
-        return (*moves[:4], OPEN, YANK, *moves[4:])
+            return (*moves[:4], CENTRE, PROVE, PREVIOUS, NEXT, YANK, *moves[4:])
+        return (*moves[:4], OPEN, PROVE, PROVE_ALL, YANK, *moves[4:])
 
     # --- the ceiling -------------------------------------------------------------------------------------------
 
@@ -393,6 +416,19 @@ class Ceiling(View):
                 self.desk.copy(*texts[key])
 
         self.app.push_screen(Menu("Copy", (*choices, Choice("i", "id", "of this chunk"))), chosen)
+
+    def action_prove(self) -> None:
+        """Search for what was never read of the chunk under the cursor."""
+        standing, here = self._place.standing, self._here
+        if standing is not None and here is not None:
+            self._proofs.begin([here.id], standing.ceiling)
+
+    def action_prove_all(self) -> None:
+        """Search for the lost text of every listed chunk, the longest first."""
+        place = self._place
+        if place.clipping is not None and place.standing is not None:
+            ids = [each.id for each in place.clipping.at(place.standing.ceiling).chunks]
+            self._proofs.begin(ids, place.standing.ceiling)
 
     def back(self) -> bool:
         """Stop reading the lengths; from the whole text back to the list."""

@@ -23,5 +23,9 @@ PREVIOUS = _action(
     "previous_chunk", "left_square_bracket", "[ ]", "chunk", "open the clipped chunk before, or the next"
 )
 NEXT = _action("next_chunk", "right_square_bracket", "]", "next chunk", "open the next clipped chunk", in_footer=False)
+PROVE = _action(
+    "prove", "p", "p", "prove it", "search for what was never read, and see at which rank its chunk comes back"
+)
+PROVE_ALL = _action("prove_all", "P", "P", "prove all", "search for the lost text of every chunk that is listed")
 YANK = _action("yank", "y", "y", "copy", "copy what was never read, the text, or the id")
 AGAIN = _action("open_text", "enter", "enter", "read again", "read the lengths again")
