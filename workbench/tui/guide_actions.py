@@ -18,7 +18,8 @@ _ACCEPT = _action("accept", "a", "a", "accept", "accept what a configuration fil
 _RESPLIT = _action("resplit", "x", "x", "re-split", "cut what is too long into pieces, or keep it whole")
 _CEILING = _action("ceiling", "c", "c", "ceiling", "say how many characters the embedder reads")
 _CAP = _action("cap", "dollar_sign,ctrl+t", "$", "cap", "pause before more than so many US dollars are spent")
-_BACK = _action("back", "b,ctrl+b", "b", "back", "go one step back; nothing was sent")
+_BACK = _action("back", "b", "b", "back", "go one step back; nothing was sent")
+_UNTYPE = _action("unconfirm", "ctrl+b", "^b", "back", "go back to the plan while the name is typed")
 _PAUSE = _action("pause", "p", "p", "pause", "stop after what is under way; everything is kept")
 _DISCARD = _action("discard", "D", "D", "discard", "drop the build that is not swapped in; asked for twice")
 _ROLL_BACK = _action("roll_back", "R", "R", "roll back", "let the generation before answer again")
@@ -35,6 +36,7 @@ GUIDE_ACTIONS: tuple[Action, ...] = (
     _CEILING,
     _CAP,
     _BACK,
+    _UNTYPE,
     _PAUSE,
     _DISCARD,
     _ROLL_BACK,
@@ -94,7 +96,7 @@ def _planning(guide: Guide) -> list[Action]:
 def _confirming(guide: Guide) -> list[Action]:
     cap = [replace(_CAP, shown="^t")] if guide.plan is not None and guide.plan.cost is not None else []
     go = [replace(_GO, title="build")] if guide.confirmed else []
-    return [*go, *cap, replace(_BACK, shown="^b")]
+    return [*go, *cap, _UNTYPE]
 
 
 def _building(guide: Guide) -> list[Action]:

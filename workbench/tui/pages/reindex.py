@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workbench.reindex.model import RunState
 from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, short_fingerprint, titled_rule
 from workbench.tui.guide import TITLES, Guide, Offer, Step
 from workbench.tui.pages.parts import Frame, Page
@@ -15,6 +16,7 @@ from workbench.tui.signs import Signs
 
 _LABEL = 14
 _NAME = 16
+_STATES = {RunState.PAUSED: "paused", RunState.VERIFIED: "verified", RunState.FAILED: "did not pass its checks"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ def _choose(page: Page, guide: Guide, frame: Frame) -> None:
         _unfinished(page, guide, frame)
         return
     said = Line().add("Nothing is sent yet.", Tone.OK, bold=True)
-    said.add(" What stands here is what configuration and model table declare.", Tone.TEXT)
+    said.add(" This is what configuration and model table declare.", Tone.TEXT)
     page.add(said.cut(frame.width, frame.signs.more))
     page.gap(frame)
     fact = Line().add("c", Tone.ACCENT, bold=True).add(" ceiling   ", Tone.MUTED)
@@ -126,9 +128,7 @@ def _choose(page: Page, guide: Guide, frame: Frame) -> None:
         page.stops.append(len(page.lines))
         line = Line(Ground.CURSOR if here else Ground.PLAIN)
         line.add(frame.signs.unknown.ljust(frame.signs.state_cells) + " ", Tone.WARN, bold=True)
-        line.add(question.path.name, bold=here).add(
-            f" of this folder is not accepted yet: {frame.signs.path} ", Tone.MUTED
-        )
+        line.add(question.path.name, bold=here).add(" of this folder is not accepted yet: ", Tone.MUTED)
         page.add(line.add("enter", Tone.ACCENT, bold=True).add(" shows what it does", Tone.MUTED).cut(frame.width))
     if not offered.offers and not offered.questions:
         page.sentence(
@@ -209,7 +209,11 @@ def _declared(page: Page, guide: Guide, frame: Frame) -> None:
     elif offer.price_usd is None:
         price = Line().add("not known", italic=True).add(", which is not the same as free", Tone.MUTED)
     else:
-        price = Line().add(f"$ {offer.price_usd:g}", bold=True).add(" a million tokens", Tone.MUTED)
+        price = (
+            Line()
+            .add(f"$ {offer.price_usd:,.2f}" if offer.price_usd >= 0.01 else f"$ {offer.price_usd:g}", bold=True)
+            .add(" a million tokens", Tone.MUTED)
+        )
         price.add(f", read on {offer.price_read_on}" if offer.price_read_on else "", Tone.FAINT)
     field(page, "price", price, _LABEL)
     split = Line()
@@ -261,7 +265,11 @@ def _unfinished(page: Page, guide: Guide, frame: Frame) -> None:
     page.add()
     page.sentence("The living index answers as before. Going on pays only for what is missing.", width)
     page.add()
-    page.add(titled_rule("Unfinished", width, signs.rule, fact=Line().add(str(unfinished.state.value), Tone.FAINT)))
+    page.add(
+        titled_rule(
+            "Unfinished", width, signs.rule, fact=Line().add(_STATES.get(unfinished.state, "interrupted"), Tone.FAINT)
+        )
+    )
     field(
         page, "to", Line().add(short_fingerprint(settings.fingerprint, width - _LABEL, signs.more), bold=True), _LABEL
     )
@@ -296,7 +304,7 @@ def _confirm(page: Page, guide: Guide, frame: Frame) -> None:
     page.add(
         Line()
         .add("Nothing is spent yet.", Tone.OK, bold=True)
-        .add(" It begins when the name stands here and you press enter.")
+        .add(" It begins when you type the name and press enter.")
         .cut(width, signs.more)
     )
     page.gap(frame)

@@ -5,10 +5,21 @@ from __future__ import annotations
 from itertools import pairwise
 
 from workbench.reindex.model import Progress
-from workbench.tui.draw import Ground, Line, Tone, clip, number, short_fingerprint, titled_rule
+from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, short_fingerprint, titled_rule
 from workbench.tui.guide import Building, Guide, Wait
 from workbench.tui.pages.parts import Frame, Page, share_bar
-from workbench.tui.pages.reindex_parts import act, amount, banner, banner_of_trouble, beside, clock, money, on_screen
+from workbench.tui.pages.reindex_parts import (
+    act,
+    amount,
+    banner,
+    banner_of_trouble,
+    beside,
+    clock,
+    halted,
+    money,
+    on_screen,
+    percent,
+)
 from workbench.tui.signs import Signs
 
 _LABEL = 13
@@ -21,10 +32,10 @@ def build_page(page: Page, guide: Guide, frame: Frame) -> None:
     page.gap(frame)
     if not frame.roomy:
         page.add()
-    left = frame.width * 50 // 100
-    page.lines += beside(_own(guide, building, frame.signs), _theirs(guide, building, frame), left)
+    left = frame.width // 2 - 4
+    page.lines += beside(_own(guide, building), _theirs(guide, building, frame, left), left, frame.width)
     page.gap(frame)
-    tail = 3 if frame.roomy else 2
+    tail = 2 if frame.roomy else 1
     room = frame.height - len(page.lines) - tail
     chart = min(7, max(2, room // 3))
     if room >= chart + 4:
@@ -46,10 +57,14 @@ def _headline(page: Page, guide: Guide, building: Building, frame: Frame) -> Non
     if guide.trouble:
         banner_of_trouble(page, on_screen(guide.trouble), frame)
     elif not guide.busy and guide.outcome is not None:
-        head, _, rest = on_screen(guide.outcome.message).partition(": ")
-        banner(page, frame, Ground.WARN, frame.signs.warn, Tone.WARN, head)
-        if rest:
-            page.sentence(rest, width, Tone.TEXT, at_most=2)
+        said = halted(guide.outcome.message)
+        if cells(said) > width - 4:
+            head, _, rest = said.partition(": ")
+            banner(page, frame, Ground.WARN, frame.signs.warn, Tone.WARN, head)
+            page.sentence(rest, width, Tone.TEXT, at_most=4 if frame.roomy else 2)
+        else:
+            banner(page, frame, Ground.WARN, frame.signs.warn, Tone.WARN, said)
+        page.gap(frame)
     if progress is None:
         total = _total(guide, None)
         said = Line().add(
@@ -87,7 +102,7 @@ def _row(name: str, said: Line, label: int = _LABEL) -> Line:
     return Line().add(name, Tone.FAINT).to(label).extend(said.spans)
 
 
-def _own(guide: Guide, building: Building, signs: Signs) -> list[Line]:
+def _own(guide: Guide, building: Building) -> list[Line]:
     """Give what it has done and spent."""
     progress = building.progress
     rate = Line().add("not known yet", Tone.FAINT)
@@ -102,9 +117,9 @@ def _own(guide: Guide, building: Building, signs: Signs) -> list[Line]:
     tokens = Line().add("0", Tone.MUTED)
     if progress is not None:
         tokens = Line().add(amount(progress.tokens), bold=True)
-        tokens.add("" if progress.tokens_counted else ", estimated", Tone.MUTED)
         if guide.plan is not None:
             tokens.add(f" of {amount(guide.plan.tokens.likely)}", Tone.MUTED)
+        tokens.add("" if progress.tokens_counted else ", estimated", Tone.MUTED)
     return [
         _row("rate", rate),
         _row("elapsed", Line().add(clock(building.seconds), bold=True)),
@@ -120,7 +135,7 @@ def _host_of(guide: Guide) -> str | None:
     return ", ".join(offer.hosts) or None if offer is not None else None
 
 
-def _theirs(guide: Guide, building: Building, frame: Frame) -> list[Line]:
+def _theirs(guide: Guide, building: Building, frame: Frame, left: int) -> list[Line]:
     """Give what the embedder did."""
     progress = building.progress
     flight = Line().add(number(building.in_flight if guide.busy else 0), bold=True).add(" requests", Tone.MUTED)
@@ -129,18 +144,19 @@ def _theirs(guide: Guide, building: Building, frame: Frame) -> list[Line]:
     count = sum(times for _, times in building.retries)
     retries = Line().add(number(count), Tone.WARN if count else Tone.MUTED, bold=bool(count))
     if building.retries:
-        room = frame.width // 2 - _LABEL - 6
+        room = frame.width - left - 3 - _LABEL - retries.cells - 2
         retries.add("  " + clip("; ".join(f"{times} × {why}" for why, times in building.retries), room), Tone.MUTED)
     bad = progress.quarantined if progress is not None else 0
     quarantined = Line().add(number(bad), Tone.WARN if bad else Tone.MUTED, bold=bool(bad))
     if bad and progress is not None and progress.total:
-        quarantined.add(f"  {bad / progress.total:.2%}, stops above 1 %", Tone.MUTED)
+        quarantined.add(f"  {percent(bad / progress.total, 2)}, stops at 1 %", Tone.MUTED)
     target = (
         guide.plan.target
         if guide.plan is not None
         else (guide.unfinished.settings.fingerprint if guide.unfinished is not None else "")
     )
-    served = Line().add(short_fingerprint(target, frame.width // 2 - _LABEL - 12, frame.signs.more), bold=True)
+    room = frame.width - left - 3 - _LABEL - (len(building.served_by) + 1 if building.served_by else 0)
+    served = Line().add(short_fingerprint(target, room, frame.signs.more), bold=True)
     if building.served_by:
         served.add(f" {building.served_by}", Tone.WARN if building.served_by != "primary" else Tone.MUTED)
     return [
@@ -179,7 +195,7 @@ def rate_chart(
     rates = [max(0.0, _done_at(samples, (at + 1) * each) - _done_at(samples, at * each)) for at in range(columns)]
     top = max(rates, default=0.0) or 1.0
     levels = len(signs.columns)
-    waited = [any(wait.start < (at + 1) * each and wait.end > at * each for wait in waits) for at in range(columns)]
+    waited = [any(_waits(wait, at * each, each) for wait in waits) for at in range(columns)]
     heights = [max(1, round(rate / top * rows * levels)) if rate or waited[at] else 0 for at, rate in enumerate(rates)]
     lines = []
     for row in range(rows):
@@ -200,6 +216,13 @@ def rate_chart(
     if columns < width and ticks.cells + len(end) + 2 <= width:
         ticks.to(width - len(end)).add(end, Tone.FAINT)
     return [*lines, axis, ticks]
+
+
+def _waits(wait: Wait, start: float, each: float) -> bool:
+    """Whether a span of time was mostly a wait, or holds the middle of one that is shorter than itself."""
+    middle = (wait.start + wait.end) / 2
+    held = min(wait.end, start + each) - max(wait.start, start)
+    return held >= each / 2 or (wait.end - wait.start < each and start <= middle < start + each)
 
 
 def _done_at(samples: tuple[tuple[float, int], ...], at: float) -> float:

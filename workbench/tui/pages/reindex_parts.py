@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from workbench.tui.draw import Ground, Line, Tone, cells, clip, number
 from workbench.tui.guide import Guide
 from workbench.tui.pages.parts import Frame, Page, share_bar
+
+_KEPT = re.compile(r"; [\d,]+ of [\d,]+ vectors are kept.*$", re.DOTALL)
 
 
 def act(page: Page, frame: Frame, key: str, does: str, note: str) -> None:
@@ -50,17 +54,19 @@ def say_busy(page: Page, guide: Guide, frame: Frame, doing: str) -> None:
         page.add(Line().add(frame.signs.track * frame.width, Tone.RULE))
 
 
-def beside(left: list[Line], right: list[Line], width: int) -> list[Line]:
-    """Put two blocks side by side, the left one ``width`` cells wide, three columns between them."""
+def beside(left: list[Line], right: list[Line], width: int, whole: int) -> list[Line]:
+    """Put two blocks side by side in ``whole`` cells, the left one ``width`` wide, three columns between them."""
     rows = max(len(left), len(right))
-    blank = Line()
-    return [
-        Line()
-        .extend((left[at] if at < len(left) else blank).spans)
-        .to(width + 3)
-        .extend((right[at] if at < len(right) else blank).spans)
-        for at in range(rows)
-    ]
+    made = []
+    for at in range(rows):
+        line = Line()
+        if at < len(left):
+            line.extend(left[at].cut(width).spans)
+        line.to(width + 3)
+        if at < len(right):
+            line.extend(right[at].cut(whole - width - 3).spans)
+        made.append(line)
+    return made
 
 
 def money(usd: float) -> str:
@@ -100,8 +106,18 @@ def size(count: float) -> str:
     )
 
 
+def percent(share: float, places: int = 0) -> str:
+    """Write a share as people read it, the unit apart."""
+    return f"{100 * share:.{places}f} %"
+
+
 def on_screen(message: str) -> str:
     """Say the engine's sentence in the keys of the screen, where it names options of the command."""
     for option, key in (("--resume", "enter"), ("--swap", "enter"), ("--discard", "D"), ("--rollback", "R")):
         message = message.replace(option, key)
     return message
+
+
+def halted(message: str) -> str:
+    """Say why a build stopped; how much is kept stands beside it anyway."""
+    return on_screen(_KEPT.sub("", message))

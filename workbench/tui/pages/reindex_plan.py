@@ -31,7 +31,9 @@ def plan_page(page: Page, guide: Guide, frame: Frame) -> None:
     page.gap(frame)
     left = frame.width * 54 // 100
     right = frame.width - left - 3
-    page.lines += beside(_chunks(plan, guide, left, frame.signs), _estimates(plan, guide, right, frame.signs), left)
+    page.lines += beside(
+        _chunks(plan, guide, left, frame.signs), _estimates(plan, guide, right, frame.signs), left, frame.width
+    )
     page.gap(frame)
     if plan.impossible_ids:
         shown = ", ".join(plan.impossible_ids[:20])

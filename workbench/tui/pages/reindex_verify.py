@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from workbench.reindex.model import RunState, Verification
-from workbench.tui.draw import Ground, Line, Tone, clip, number, short_fingerprint, titled_rule
+from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, short_fingerprint, titled_rule
 from workbench.tui.guide import Guide, Standing
 from workbench.tui.pages.parts import Frame, Page, share_bar
-from workbench.tui.pages.reindex_parts import act, banner, banner_of_trouble, beside, money, on_screen, say_busy
+from workbench.tui.pages.reindex_parts import (
+    act,
+    banner,
+    banner_of_trouble,
+    beside,
+    money,
+    on_screen,
+    percent,
+    say_busy,
+)
 from workbench.tui.signs import Signs
 
 _LISTED = 5
@@ -64,9 +73,9 @@ def _checks_and_ranks(page: Page, verification: Verification, frame: Frame) -> N
     if not verification.regained:
         page.lines += _checks(verification, frame.width, frame.signs)
         return
-    left = frame.width * 52 // 100
+    left = max(frame.width * 52 // 100, frame.width - 37)
     ranks = _ranks(verification, frame.width - left - 3, frame.signs)
-    page.lines += beside(_checks(verification, left, frame.signs), ranks, left)
+    page.lines += beside(_checks(verification, left, frame.signs), ranks, left, frame.width)
 
 
 def _checks(verification: Verification, width: int, signs: Signs) -> list[Line]:
@@ -77,10 +86,19 @@ def _checks(verification: Verification, width: int, signs: Signs) -> list[Line]:
             Tone.OK if check.ok else Tone.ERROR,
             bold=True,
         )
-        line.add(check.name, Tone.MUTED if check.ok else Tone.TEXT, bold=not check.ok).to(signs.state_cells + 14)
-        detail = clip(check.detail, width - line.cells, signs.more)
+        line.add(check.name, Tone.MUTED if check.ok else Tone.TEXT, bold=not check.ok).to(signs.state_cells + 13)
+        detail = clip(_brief(check.detail, width - line.cells - 1), width - line.cells - 1, signs.more)
         lines.append(line.right(Line().add(detail, Tone.TEXT if not check.ok else Tone.MUTED), width))
     return lines
+
+
+def _brief(detail: str, room: int) -> str:
+    """Leave out the end of a sentence, part by part, until it fits."""
+    for end in (" (", ", ", " for ", " differ", " land"):
+        if cells(detail) <= room:
+            break
+        detail = detail.partition(end)[0]
+    return detail
 
 
 def _ranks(verification: Verification, width: int, signs: Signs) -> list[Line]:
@@ -110,7 +128,7 @@ def _neighbours(page: Page, verification: Verification, frame: Frame) -> None:
     overlap = verification.neighbour_overlap
     if overlap is None:
         return
-    fact = Line().add("same top 10 ", Tone.FAINT).add(f"{overlap:.0%}", bold=True)
+    fact = Line().add("same top 10 ", Tone.FAINT).add(percent(overlap), bold=True)
     page.add(titled_rule("Neighbours", frame.width, frame.signs.rule, fact=fact))
     page.add(share_bar(round(1_000 * overlap), 1_000, Tone.DATA, frame.signs, frame.width))
     page.gap(frame)

@@ -113,7 +113,6 @@ class ReindexScreen(Screen[str]):
         self._stop = Stop()
         self._watch: BuildWatch | None = None
         self._told = 0.0
-        self._drawing = False
         self._reread = False
 
     def compose(self) -> ComposeResult:
@@ -152,9 +151,7 @@ class ReindexScreen(Screen[str]):
         if self._watch is not None:
             guide.building = self._watch.look()
         self.set_class(guide.step is Step.CONFIRM, "-confirm")
-        self._drawing = True
         self._page.show(lambda frame: guide_page(guide, frame), keep=True)
-        self._drawing = False
         signs = look_of(self)[1]
         header = header_at(self._session.opened, self._node, self._session.judging.incoming, signs)
         path = (guide.index.rpartition("/")[2], guide.namespace, "re-index")
@@ -292,12 +289,20 @@ class ReindexScreen(Screen[str]):
                 if offer.usable and offer.fingerprint != self.guide.origin
             )
             self.guide.chosen = next(usable, 0)
-            self.call_after_refresh(self._page.move_to, self.guide.chosen)
+            self._to_choice()
+
+    def _to_choice(self) -> None:
+        """Draw what can be chosen, with the cursor where it was left."""
+        chosen = self.guide.chosen
+        self.draw()
+        self._page.move_to(chosen)
 
     @on(LineList.Moved)
     def _moved(self, message: LineList.Moved) -> None:
-        if message.sender is self._page and self.guide.step is Step.CHOOSE and not self._drawing:
-            self.guide.chosen = self._page.cursor
+        guide = self.guide
+        listed = guide.step is Step.CHOOSE and guide.question is None and guide.unfinished is None
+        if message.sender is self._page and listed and guide.offered is not None:
+            guide.chosen = self._page.cursor
             self.draw()
 
     @on(LineList.Chosen)
@@ -482,7 +487,7 @@ class ReindexScreen(Screen[str]):
                 self.draw()
                 field = self.query_one(_Name)
                 field.value = ""
-                field.focus()
+                self.call_after_refresh(field.focus)
             case Step.CONFIRM if guide.confirmed:
                 self._page.focus()
                 self._build(None)
@@ -579,19 +584,23 @@ class ReindexScreen(Screen[str]):
         self.remove_class("-typing")
         (self.query_one(_Name) if self.guide.step is Step.CONFIRM else self._page).focus()
 
-    def action_back(self) -> None:
-        """Go one step back."""
-        guide = self.guide
-        if guide.step is Step.CONFIRM:
-            guide.step = Step.PLAN
+    def action_unconfirm(self) -> None:
+        """Go back to the plan."""
+        if self.guide.step is Step.CONFIRM:
+            self.guide.step = Step.PLAN
             self._page.focus()
-        elif guide.step is Step.PLAN:
+            self.draw()
+
+    def action_back(self) -> None:
+        """Go back to the choice."""
+        guide = self.guide
+        if guide.step is Step.PLAN:
             if self._job is not None:
                 self._job.cancel()
                 self._request += 1
                 self._over()
             guide.step, guide.plan, guide.trouble = Step.CHOOSE, None, ""
-        self.draw()
+            self._to_choice()
 
     def action_pause(self) -> None:
         """Stop after what is under way."""
@@ -622,8 +631,11 @@ class ReindexScreen(Screen[str]):
     def action_leave(self) -> None:
         """Leave; a build pauses first, asked for again it is not waited for."""
         guide = self.guide
-        if guide.question is not None or guide.sure:
-            guide.question, guide.sure = None, ""
+        if guide.question is not None:
+            guide.question = None
+            self._to_choice()
+        elif guide.sure:
+            guide.sure = ""
             self.draw()
         elif guide.running:
             if guide.pausing:
