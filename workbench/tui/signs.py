@@ -45,6 +45,8 @@ class Signs:
     lost_gutter: str = "╎"
     sorted_up: str = "▴"
     sorted_down: str = "▾"
+    asked: str = "◦"
+    arrow: str = "→"
     state_cells: int = 1
 
 
@@ -81,6 +83,8 @@ ASCII = Signs(
     lost_gutter=":",
     sorted_up="^",
     sorted_down="v",
+    asked="o",
+    arrow="->",
     state_cells=2,
 )
 """Seven-bit signs (``--ascii``), also taken where ambiguous characters are two cells wide."""

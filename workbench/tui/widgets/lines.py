@@ -35,7 +35,8 @@ def strip_of(line: Line, width: int, widget: Widget) -> Strip:
     palette, signs = look_of(widget)
     plain = signs is ASCII
     segments = [
-        Segment(span.text.translate(_PLAIN) if plain else span.text, palette.style(span, span.ground or line.ground)) for span in line
+        Segment(span.text.translate(_PLAIN) if plain else span.text, palette.style(span, span.ground or line.ground))
+        for span in line
     ]
     strip = Strip(segments).adjust_cell_length(width - 2 * line.inset, palette.ground(line.ground))
     if line.inset:

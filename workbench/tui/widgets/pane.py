@@ -210,7 +210,9 @@ class DetailPane(Vertical):
         id = self.active
         view = self._views.get(id)
         if view is None:
-            view = self._views[id] = next(tab for tab in (*TABS, *RECORDING_TABS, *ROUTING_TABS) if tab.id == id).make(self._desk)
+            view = self._views[id] = next(tab for tab in (*TABS, *RECORDING_TABS, *ROUTING_TABS) if tab.id == id).make(
+                self._desk
+            )
             self.mount(view)
         focused = self.has_focus_within
         if view is not self.view:
