@@ -7,7 +7,7 @@ import dataclasses
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from workbench.checkup.namespace import check_namespace
 from workbench.checkup.options import CheckOptions
 from workbench.checkup.recording_report import RECORDING, as_source, holds_nothing
 from workbench.checkup.report import CheckReport, Code, Finding, Skipped, SourceReport
-from workbench.checkup.routing import ROUTING_LOG
+from workbench.checkup.routing import ROUTING_LOG, with_foreign_rows
 from workbench.crosscheck.ledger import join_ledger
 from workbench.embedders.models import model_table
 from workbench.index.adapters.agentfootprint import open_sqlite_source
@@ -288,8 +288,8 @@ def check_paths(
     """
     now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     expanded = expand(paths, job, recordings=True)
-    named = (os.fspath(path) for path in routing_logs)
-    listed = (*expanded.found, *(Found(path, None, routing=ROUTING_LOG) for path in named))
+    listed = (*expanded.found, *_named_logs(routing_logs, expanded.found))
+    foreign: list[ContaminatedRows] = []
     known: dict[str, None] = {}
     read: dict[tuple[int, int], SourceReport] = {}
     reports: dict[int, SourceReport] = {}
@@ -308,7 +308,8 @@ def check_paths(
                 if found.recording is not None:
                     report = _check_recording(found, joinable, job)
                 elif found.routing is not None:
-                    report = _check_log(found, joinable, job)
+                    report, joined = _check_log(found, joinable, job)
+                    foreign += joined
                 elif found.error is not None:
                     report = _unreadable(found.path, found.error)
                 else:
@@ -317,12 +318,24 @@ def check_paths(
                 reports[place] = report
                 if found.key is not None:
                     read[found.key] = report
-    ordered = tuple(reports[place] for place in sorted(reports))
+    ordered = tuple(with_foreign_rows(reports[place], foreign) for place in sorted(reports))
     if any(report.readable and report.container not in (RECORDING, ROUTING_LOG) for report in ordered):
         for name in options.namespaces:
             if name not in known:
                 raise UnknownNamespace(name, tuple(known))
     return CheckReport(ordered, expanded.skipped)
+
+
+def _named_logs(paths: Iterable[str | os.PathLike[str]], found: tuple[Found, ...]) -> Iterator[Found]:
+    """Give the logs that were named as such, without those that stand among the paths as logs already."""
+    known = {each.key for each in found if each.routing is not None}
+    for given in paths:
+        path = os.fspath(given)
+        key = _key(path)
+        if key is None or key not in known:
+            # Not by its key: what is also a recording among the paths is read once more, as a log.
+            yield Found(path, None, routing=ROUTING_LOG)
+            known.add(key)
 
 
 def _check(path: str, options: CheckOptions, now_ms: int, job: Job | None, known: dict[str, None]) -> SourceReport:
@@ -396,8 +409,8 @@ def _check_recording(found: Found, joinable: _Joinable, job: Job | None) -> Sour
     return as_source(report, *notes)
 
 
-def _check_log(found: Found, joinable: _Joinable, job: Job | None) -> SourceReport:
-    """Replay a routing log, its ledger held against the indexes that were read before it."""
+def _check_log(found: Found, joinable: _Joinable, job: Job | None) -> tuple[SourceReport, tuple[ContaminatedRows, ...]]:
+    """Replay a routing log, its ledger held against the indexes that were read before it; give what these hold too."""
     from workbench.checkup.routing import routing_as_source
     from workbench.routing.opening import UnreadableLog, replay_file
 
@@ -411,14 +424,15 @@ def _check_log(found: Found, joinable: _Joinable, job: Job | None) -> SourceRepo
                 joined = join_ledger(replayed.replay.ledger, namespaces, job) if namespaces else ()
             except SourceError as error:
                 notes = [*notes, f"not joined with the indexes: {error.message}"]
-        return routing_as_source(replayed, joined, *notes)
+        return routing_as_source(replayed, joined, *notes), joined
     except UnreadableLog as error:
-        return _unreadable(found.path, SourceError(_problem_of(error.problem), error.message, container=ROUTING_LOG))
+        unreadable = SourceError(_problem_of(error.problem), error.message, container=ROUTING_LOG)
+        return _unreadable(found.path, unreadable), ()
     except Cancelled:
         raise
     except Exception as error:
         _log.exception("the check of %r failed", found.path)
-        return _unreadable(found.path, _unforeseen(found.path, error))
+        return _unreadable(found.path, _unforeseen(found.path, error)), ()
 
 
 def replay_routing_log(

@@ -183,6 +183,21 @@ def test_check_finds_the_rows_that_a_fallback_contaminated(index: Path, tmp_path
         assert "doc.md#2; 1 key is not in it" in finding["message"]
 
 
+def test_the_index_says_itself_which_rows_are_foreign_and_the_finding_counts_once(index: Path, tmp_path: Path) -> None:
+    log = written(tmp_path / "routing.jsonl", CONTAMINATED)
+    ran = workbench(tmp_path, "check", index, "--routing-log", log, "--json")
+    (namespace,) = ran.json["sources"][0]["namespaces"]
+    assert "by a routing log 1 row holds a vector of another embedder: doc.md#2" in namespace["notes"]
+    assert "contaminated-by-fallback" not in [each["code"] for each in namespace["findings"]]
+    assert ran.json["findings"]["warning"] == 1
+
+
+def test_a_log_that_is_named_and_lies_in_the_folder_too_is_one_source(index: Path, tmp_path: Path) -> None:
+    log = written(tmp_path / "routing.jsonl", CONTAMINATED)
+    ran = workbench(tmp_path, "check", tmp_path, "--routing-log", log, "--routing-log", log, "--json")
+    assert [each["container"] for each in ran.json["sources"]] == ["duckdb", "routing-log"]
+
+
 def test_check_of_a_clean_log_finds_nothing(tmp_path: Path) -> None:
     log = written(tmp_path / "routing.jsonl", CLEAN)
     assert workbench(tmp_path, "check", "--routing-log", log).code == 0

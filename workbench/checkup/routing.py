@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.checkup.findings import Code, Finding
@@ -42,15 +43,38 @@ def rows_text(rows: ContaminatedRows) -> str:
     where = f"namespace '{rows.namespace}' of {rows.source}"
     if not rows.ids:
         return f"None of the {counted(len(rows.ledger.keys), 'key')} is in {where} now"
-    listed = ", ".join(rows.ids[:_LISTED])
-    more = f" and {len(rows.ids) - _LISTED:,} more" if len(rows.ids) > _LISTED else ""
     said = f"{counted(len(rows.ids), 'row')} of {where} {'is one' if len(rows.ids) == 1 else 'are'} of these keys"
-    said += f": {listed}{more}"
+    said += f": {_some(rows.ids)}"
     if rows.absent:
         said += f"; {counted(rows.absent, 'key')} {'is' if rows.absent == 1 else 'are'} not in it"
     if rows.not_looked_up:
         said += f"; {counted(rows.not_looked_up, 'key')} were not looked up"
     return said
+
+
+def with_foreign_rows(report: SourceReport, joined: Sequence[ContaminatedRows]) -> SourceReport:
+    """Note in the report on an index which of its rows the ledgers name; the finding stands with the log, once."""
+    mine: dict[str, dict[str, None]] = {}
+    for rows in joined:
+        if rows.source == report.path and rows.namespace is not None and rows.ids:
+            mine.setdefault(rows.namespace, {}).update(dict.fromkeys(rows.ids))
+    if not mine:
+        return report
+    namespaces = (
+        replace(each, notes=(*each.notes, _foreign_note(list(mine[each.name])))) if each.name in mine else each
+        for each in report.namespaces
+    )
+    return replace(report, namespaces=tuple(namespaces))
+
+
+def _foreign_note(ids: list[str]) -> str:
+    hold = verb(len(ids), "holds a vector", "hold vectors")
+    return f"by a routing log {counted(len(ids), 'row')} {hold} of another embedder: {_some(ids)}"
+
+
+def _some(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _LISTED:,} more" if len(ids) > _LISTED else ""
+    return ", ".join(ids[:_LISTED]) + more
 
 
 def routing_as_source(replayed: ReplayedLog, joined: Sequence[ContaminatedRows] = (), *notes: str) -> SourceReport:
