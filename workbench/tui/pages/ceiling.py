@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from workbench.tui.clipping import Clipping
@@ -15,6 +15,7 @@ from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.pages.scale import Scale, scale_for
 
 if TYPE_CHECKING:
+    from workbench.checkup.exact import ExactCut
     from workbench.checkup.report import Clipped, ClippedChunk
 
 _GUTTER = 21
@@ -26,12 +27,14 @@ _TALL_CHART = 12
 class OpenedText:
     """The chunk under the cursor as far as it is known.
 
-    ``note`` says why there is no text, or what is odd about the one there is.
+    ``note`` says why there is no text, or what is odd about the one there is. ``exact`` is where its tokens end, which
+    holds instead of the ceiling of the verdict.
     """
 
     id: str
     text: str | None = None
     note: str = ""
+    exact: ExactCut | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,8 @@ def ceiling_page(clipping: Clipping, at: Standing, frame: Frame, proof: Sequence
     drawn = Drawn()
     clipped = clipping.at(at.ceiling)
     chosen = clipped.chunks[min(at.cursor, len(clipped.chunks) - 1)] if clipped.chunks else None
+    if at.opened is not None and at.ceiling != clipping.resolved.chars:
+        at = replace(at, opened=replace(at.opened, exact=None))
     page = drawn.page
     page.gap(frame)
     verdict(page, clipping, clipped, at.ceiling, frame)
@@ -293,14 +298,21 @@ def _crossed(rule: Line, line_at: int | None, frame: Frame) -> Line:
 def _text(drawn: Drawn, chunk: ClippedChunk, at: Standing, frame: Frame, height: int) -> None:
     """Draw the chunk under the cursor, opened at its cut."""
     page, signs = drawn.page, frame.signs
+    opened = at.opened if at.opened is not None and at.opened.id == chunk.id else None
+    exact = opened.exact if opened is not None else None
+    lost = chunk.lost if exact is None else chunk.chars - exact.at if exact.at is not None else 0
     fact = Line().add(number(chunk.chars)).add(" chars, ", Tone.MUTED)
-    fact.add(number(chunk.lost), Tone.ERROR, bold=True).add(" never read", Tone.ERROR)
+    if lost:
+        fact.add(number(lost), Tone.ERROR, bold=True).add(" never read", Tone.ERROR)
+    else:
+        fact.add("all of it read", Tone.OK)
+    if exact is not None:
+        fact.add(", by tokens", Tone.MUTED)
     room = frame.width - fact.cells - 4
     focused = frame.focused and at.whole
     title = clip_middle(chunk.id, max(4, room), signs.more)
     page.add(titled_rule(title, frame.width, signs.rule, fact=fact, focused=focused).cut(frame.width, signs.more))
     begin = len(page.lines)
-    opened = at.opened if at.opened is not None and at.opened.id == chunk.id else None
     if opened is None or opened.text is None:
         note = opened.note if opened is not None else ""
         page.sentence(note or f"reading the text {signs.reading}", frame.width, Tone.FAINT, at_most=2)
@@ -309,7 +321,8 @@ def _text(drawn: Drawn, chunk: ClippedChunk, at: Standing, frame: Frame, height:
             page.sentence(opened.note, frame.width, Tone.FAINT, at_most=1)
             height -= 1
             begin += 1
-        text = cut_text(opened.text, at.ceiling, text_width(chunk.chars, frame.width))
+        cut = at.ceiling if exact is None else chunk.chars if exact.at is None else exact.at
+        text = cut_text(opened.text, cut, text_width(chunk.chars, frame.width))
         top = text.around_cut(height) if at.text_top is None else text.top(at.text_top, height)
         drawn.cut, drawn.text_top = text, top
         page.lines += cut_lines(text, top, height, frame.width, signs)

@@ -10,14 +10,16 @@ from workbench.tui.draw import Line, Tone, cells, number
 from workbench.tui.pages.parts import Frame, Page
 
 if TYPE_CHECKING:
-    from workbench.checkup.report import Clipped
+    from workbench.checkup.report import Clipped, ExactClip
 
 
 def verdict(page: Page, clipping: Clipping, clipped: Clipped, ceiling: int, frame: Frame) -> None:
     """Say how many chunks are longer and how much was lost; which ceiling this is; what is certain and what is not."""
     page.add(_headline(clipped, ceiling != clipping.resolved.chars, frame))
     page.add(_whose(clipping, clipped, ceiling, frame))
-    if clipped.possible or (clipping.token_limit is not None and frame.roomy):
+    if clipping.exact is not None:
+        page.add(_in_tokens(clipping.exact, clipped, frame))
+    elif clipped.possible or (clipping.token_limit is not None and frame.roomy):
         page.add(_certainty(clipping, clipped, frame))
 
 
@@ -109,6 +111,25 @@ def _certainty(clipping: Clipping, clipped: Clipped, frame: Frame) -> Line:
     return line.cut(frame.width, signs.more)
 
 
+def _in_tokens(exact: ExactClip, clipped: Clipped, frame: Frame) -> Line:
+    """Put the answer of the model's own tokens beside the one in characters."""
+    signs = frame.signs
+    lost = counted(exact.lost_chars, "character")
+    for whose, end in (
+        (f" ({exact.tokenizer})", f"{lost} never read"),
+        (f" ({exact.tokenizer})", f"{number(exact.lost_chars)} chars lost"),
+        ("", f"{number(exact.lost_chars)} lost"),
+    ):
+        line = Line().add(f"{signs.clipped} ", Tone.WARN if exact.count else Tone.FAINT)
+        line.add(number(clipped.count), bold=True).add(" by characters, ", Tone.MUTED)
+        line.add(number(exact.count), bold=True).add(f" by tokens{whose}, exactly", Tone.MUTED)
+        if exact.count:
+            line.add(f"   {end}", Tone.MUTED)
+        if line.cells <= frame.width:
+            break
+    return line.cut(frame.width, signs.more)
+
+
 def nothing_clipped(page: Page, clipping: Clipping, clipped: Clipped, ceiling: int, frame: Frame) -> None:
     """Say how near the longest chunk comes, and what is not certain all the same."""
     page.add()
@@ -117,7 +138,7 @@ def nothing_clipped(page: Page, clipping: Clipping, clipped: Clipped, ceiling: i
     if ceiling == clipping.longest:
         said = f"The longest chunk has {longest}, just as many as the ceiling."
     page.sentence(said, frame.width, at_most=2)
-    if clipped.possible:
+    if clipped.possible and clipping.exact is None:
         page.sentence(
             "Not certain for all of them: characters are not tokens, and some chunks have more bytes than the model "
             "reads tokens.",

@@ -67,10 +67,10 @@ def _headline(page: Page, guide: Guide, building: Building, frame: Frame) -> Non
         page.gap(frame)
     if progress is None:
         total = _total(guide, None)
-        said = Line().add(
-            f"{building.doing or 'beginning'} {frame.signs.reading}" if guide.busy else "not begun", bold=True
+        doing = f"{building.doing or 'beginning'} {frame.signs.reading}" if guide.busy else "not begun"
+        page.add(
+            Line().add(doing, bold=True).right(Line().add(f"{number(total)} texts" if total else "", Tone.MUTED), width)
         )
-        page.add(said.right(Line().add(f"{number(total)} texts" if total else "", Tone.MUTED), width))
         page.add(share_bar(0, max(1, total), Tone.ACCENT, frame.signs, width))
         return
     total, done = progress.total, progress.done
@@ -116,10 +116,10 @@ def _own(guide: Guide, building: Building) -> list[Line]:
         spent = Line().add("price not known", italic=True)
     tokens = Line().add("0", Tone.MUTED)
     if progress is not None:
-        tokens = Line().add(amount(progress.tokens), bold=True)
+        tokens = Line().add("" if progress.tokens_counted else "about ", Tone.MUTED)
+        tokens.add(amount(progress.tokens), bold=True)
         if guide.plan is not None:
             tokens.add(f" of {amount(guide.plan.tokens.likely)}", Tone.MUTED)
-        tokens.add("" if progress.tokens_counted else ", estimated", Tone.MUTED)
     return [
         _row("rate", rate),
         _row("elapsed", Line().add(clock(building.seconds), bold=True)),

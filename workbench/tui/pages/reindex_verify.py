@@ -94,7 +94,7 @@ def _checks(verification: Verification, width: int, signs: Signs) -> list[Line]:
 
 def _brief(detail: str, room: int) -> str:
     """Leave out the end of a sentence, part by part, until it fits."""
-    for end in (" (", ", ", " for ", " differ", " land"):
+    for end in (" (", ", ", " for ", " from", " land"):
         if cells(detail) <= room:
             break
         detail = detail.partition(end)[0]

@@ -10,7 +10,7 @@ from workbench.checkup.findings import Severity
 from workbench.checkup.routing_wording import fit_text, moment, verdicts
 from workbench.checkup.wording import counted
 from workbench.routing.opening import NATIVE
-from workbench.tui.draw import Ground, Line, Tone, clip, number, titled_rule, wrap
+from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, titled_rule, wrap
 from workbench.tui.pages.parts import Frame
 from workbench.tui.pages.replay_lanes import LABEL, axis, cursor_line, fallback_segments, lanes, ribbon
 from workbench.tui.pages.replay_ledger import (
@@ -125,48 +125,51 @@ def facts_line(shown: Shown, frame: Frame) -> Line:
         line.add(f" {signs.dot} ", Tone.FAINT).add(text, tone)
     if shown.applied:
         line.add(" fitted", Tone.ACCENT, bold=True)
-    if shown.routed.log.format != NATIVE:
-        line.add(f" {signs.dot} ", Tone.FAINT).add(shown.routed.log.format, Tone.MUTED)
-    tail = Line()
-    doubts = len(shown.routed.doubts)
-    switches = len(replay.transition_calls)
-    foreign = sum(row.foreign_vectors for row in replay.ledger.rows)
-    for count, sign, word, tone in (
-        (doubts, signs.unknown, "doubt", Tone.TEXT),
-        (switches, signs.warn, "switch", Tone.WARN),
-        (len(replay.divergences), signs.bad, "part", Tone.ERROR),
-        (foreign, signs.differs, "vector", Tone.ERROR),
-    ):
-        if count:
-            plural = {"switch": "switches", "part": "diverge"}.get(word, f"{word}s")
-            tail.add("   " if tail.spans else "").add(f"{sign} ", tone, bold=True)
-            tail.add(
-                f"{number(count)} {('diverges' if word == 'part' else word) if count == 1 else plural}", tone, bold=True
-            )
-    if not tail.spans:
-        tail.add(f"{signs.ok} ", Tone.OK, bold=True).add("went as configured", Tone.OK)
+    tail = _counts(shown, frame, brief=False)
     if line.cells + tail.cells + 2 > frame.width:
-        tail.spans = [
-            span
-            for span in tail.spans
-            if not span.text.endswith(("doubt", "doubts")) and span.text != f"{signs.unknown} "
-        ]
+        tail = _counts(shown, frame, brief=True)
+    log = shown.routed.log.format
+    if log != NATIVE and line.cells + cells(log) + 3 + tail.cells + 2 <= frame.width:
+        line.add(f" {signs.dot} ", Tone.FAINT).add(log, Tone.MUTED)
     return line.right(tail, frame.width)
+
+
+def _counts(shown: Shown, frame: Frame, *, brief: bool) -> Line:
+    """Count what is wrong, the worst last; ``brief`` names only the worst."""
+    signs, replay = frame.signs, shown.replay
+    foreign = sum(row.foreign_vectors for row in replay.ledger.rows)
+    counts = [
+        (count, sign, one if count == 1 else many, tone)
+        for count, sign, one, many, tone in (
+            (len(shown.routed.doubts), signs.unknown, "doubt", "doubts", Tone.MUTED),
+            (len(replay.transition_calls), signs.warn, "switch", "switches", Tone.WARN),
+            (len(replay.divergences), signs.bad, "diverges", "diverge", Tone.ERROR),
+            (foreign, signs.differs, "vector", "vectors", Tone.ERROR),
+        )
+        if count
+    ]
+    tail = Line()
+    for place, (count, sign, word, tone) in enumerate(counts):
+        tail.add("   " if place else "").add(f"{sign} ", tone, bold=True).add(number(count), tone, bold=True)
+        if not brief or place == len(counts) - 1:
+            tail.add(f" {word}", tone, bold=True)
+    return tail if counts else tail.add(f"{signs.ok} ", Tone.OK, bold=True).add("went as configured", Tone.OK)
 
 
 def headline_lines(shown: Shown, frame: Frame) -> list[Line]:
     """Say where log and machine part: at this call, else first; with the configuration that would fit."""
     replay, signs, width = shown.replay, frame.signs, frame.width
     first = replay.first_divergence
-    if first is None:
+    if first is None or first.divergence is None:
         return []
-    call = shown.call
-    if call.divergence is not None and call.n != first.n:
-        sentence = f"call {number(call.n)}: {call.divergence}"
-    else:
-        sentence = next(text for severity, text in verdicts(replay) if severity is Severity.ERROR)
-    most = 3 if frame.roomy else 2
-    rows = wrap(sentence, width - 4)
+    call, count = shown.call, len(replay.divergences)
+    here = call.divergence is not None
+    which = f"call {number(call.n if here else first.n)}"
+    if count > 1:
+        place = int(replay.divergences.searchsorted(call.n)) + 1 if here else 1
+        which += f", {number(place)} of {number(count)}" if place > 1 else f", first of {number(count)}"
+    rows = wrap(f"{which}: {call.divergence if here else first.divergence}", width - signs.state_cells - 3)
+    most = 3
     if len(rows) > most:
         rows = [*rows[: most - 1], clip(f"{rows[most - 1]} {signs.more}", width - 4, signs.more)]
     lines = []
@@ -300,7 +303,10 @@ def _lower(shown: Shown, frame: Frame, painted: Painted) -> None:
                 fact=Line().add("v", Tone.ACCENT, bold=True).add(" all that is said", Tone.MUTED),
             )
         )
-        lines += _sentences([(Tone.MUTED, signs.unknown, each) for each in doubts], frame)[: free - 1]
+        rows = _sentences([(Tone.MUTED, signs.unknown, each) for each in doubts], frame)
+        if len(rows) > free - 1:
+            rows[free - 2] = Line().add(f"{rows[free - 2].text.rstrip()} {signs.more}", Tone.MUTED)
+        lines += rows[: free - 1]
 
 
 def _hint(shown: Shown, frame: Frame) -> Line | None:

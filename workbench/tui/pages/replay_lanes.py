@@ -140,7 +140,7 @@ def fallback_segments(found: Bytes, grid: Grid) -> list[tuple[int, int]]:
 
 
 def _inside(word: str, more: str, room: int) -> str:
-    for text in (f" {word} {more}" if more else "", f" {word} ", f" {word}", word[:3], word[:1]):
+    for text in (f" {word} {more}" if more else "", f" {word}", word, word[:1]):
         if text and len(text) <= room:
             return text
     return ""

@@ -64,13 +64,13 @@ class _Columns:
     calls: int
 
 
-def _columns(width: int) -> _Columns:
-    """Where each column ends or begins, by the width."""
-    calls = width
-    share = 14
-    foreign = width - 16 - share - 3
-    own = foreign - 9
-    return _Columns(2, min(22, max(16, width // 4)), own, foreign, share, calls)
+def _columns(entries: Sequence[Entry], width: int, dash: str) -> _Columns:
+    """Where each column begins or, of numbers, ends: names and calls take what they need, up to a limit."""
+    longest = max((cells(entry.row.namespace) for entry in entries), default=0)
+    calls = max((cells(_calls(entry.row, dash)) for entry in entries), default=0)
+    share = 14 if width >= 80 else 10
+    foreign = width - max(5, calls) - 2 - share - 3
+    return _Columns(2, min(max(12, longest + 3), width // 3), foreign - 9, foreign, share, width)
 
 
 def ledger_lines(
@@ -88,7 +88,7 @@ def ledger_lines(
     if spaces:
         fact.add(f" in {counted(spaces, 'namespace')}", Tone.MUTED)
     lines = [titled_rule("Written by the wrong model", width, signs.rule, fact=fact)]
-    columns, places = _columns(width), []
+    columns, places = _columns(entries, width, signs.dash), []
     if frame.roomy:
         lines.append(_heads(columns))
         places.append(-1)
@@ -122,10 +122,8 @@ def _row(entry: Entry, columns: _Columns, frame: Frame, *, here: bool, focused: 
     line.add(sign, tone, bold=True).to(max(columns.name, signs.state_cells + 1))
     name = columns.made - columns.name - 1
     line.add(clip(row.namespace, name, signs.more), Tone.TEXT, bold=here).to(columns.made)
-    line.add(
-        clip(_made(entry, columns.own - columns.made - 8, signs.more), columns.own - columns.made - 7, signs.more),
-        Tone.MUTED,
-    )
+    last = columns.own - 8 if entry.kind in (Kind.VECTORS, Kind.CLEAN) else columns.foreign - 8
+    line.add(_made(entry, last - columns.made, signs.more), Tone.MUTED)
     count, of = {
         Kind.VECTORS: (row.foreign_vectors, row.native + row.foreign_vectors),
         Kind.QUERIES: (row.cross_space_queries, 0),
@@ -146,7 +144,7 @@ def _row(entry: Entry, columns: _Columns, frame: Frame, *, here: bool, focused: 
 
 def _made(entry: Entry, room: int, more: str) -> str:
     if entry.kind is not Kind.VECTORS:
-        return str(entry.kind)
+        return clip(str(entry.kind), room, more)
     made = [each for each in entry.row.foreign if each.vectors]
     if not made:
         return "another model"

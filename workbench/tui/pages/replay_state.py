@@ -14,7 +14,7 @@ from workbench.tui.pages.parts import Frame, share_bar
 from workbench.tui.pages.replay_words import clock_text, odd_text, threshold_text
 
 if TYPE_CHECKING:
-    from workbench.routing.replay import Replay, ReplayedCall
+    from workbench.routing.replay import Replay, ReplayedCall, Transition
     from workbench.routing.what_if import WhatIf
 
 LABEL = 11
@@ -124,12 +124,13 @@ def _wrote(replay: Replay, call: ReplayedCall) -> list[Line]:
     where = f" into {call.namespace}" if call.namespace is not None else ""
     if did in (Written.NATIVE, Written.FOREIGN_SAME_DIMS, Written.FOREIGN_DIMS):
         foreign = did is not Written.NATIVE
-        line = Line().add(number(count), bold=foreign).add(where, Tone.MUTED)
-        lines.append(_field("wrote", line.add(", foreign", Tone.ERROR, bold=True) if foreign else line))
+        line = Line().add(number(count), Tone.ERROR if foreign else Tone.TEXT, bold=foreign)
+        line.add(" foreign" if foreign else "", Tone.ERROR, bold=True).add(where, Tone.MUTED)
+        lines.append(_field("wrote", line))
     elif did in (Written.ASKED, Written.ASKED_ACROSS):
-        line = Line().add("a query", Tone.TEXT).add(f" in {call.namespace}" if call.namespace else "", Tone.MUTED)
         across = did is Written.ASKED_ACROSS
-        lines.append(_field("asked", line.add(", across spaces", Tone.ERROR, bold=True) if across else line))
+        line = Line().add("across spaces" if across else "a query", Tone.ERROR if across else Tone.TEXT, bold=across)
+        lines.append(_field("asked", line.add(f" in {call.namespace}" if call.namespace else "", Tone.MUTED)))
     if call.missing:
         lines.append(_field("missing", Line().add(number(call.missing), Tone.WARN, bold=True)))
     of = sum(row.foreign_vectors for row in replay.ledger.rows)
@@ -141,6 +142,18 @@ def _wrote(replay: Replay, call: ReplayedCall) -> list[Line]:
             )
         )
     return lines
+
+
+def _warning(transition: Transition, room: int, arrow: str) -> str:
+    """Give a warning in as many of its words as there is room for."""
+    way = transition.warn.replace("->", f" {arrow} ")
+    cause = transition.cause
+    brief = cause.partition(", the last:")[0]
+    shorter = brief.replace(" in a row", "").replace("the primary answered again", "answers again")
+    for text in (f"{way}: {cause}", f"{way}: {brief}", f"{way}: {shorter}"):
+        if cells(text) <= room:
+            return text
+    return f"{way}: {shorter}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +185,7 @@ def warning_lines(replay: Replay, n: int, width: int, rows: int, frame: Frame) -
         to_fallback = transition.warn.startswith("primary")
         tone = Tone.FAINT if coming else Tone.MUTED
         line = Line().add(moment(transition.at_ms), tone).add(number(transition.n).rjust(digits + 1), tone).add(" ")
-        text = f"{transition.warn.replace('->', f' {signs.arrow} ')}: {transition.cause}"
+        text = _warning(transition, width - line.cells, signs.arrow)
         said = Tone.FAINT if coming else Tone.MUTED if not now else Tone.WARN if to_fallback else Tone.OK
         lines.append(line.add(clip(text, width - line.cells, signs.more), said, bold=now))
         calls.append(transition.n)
