@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -41,6 +42,32 @@ def exact_clip(
     if found is None:
         found = _kept[namespace] = _count(namespace, counter, counter.max_tokens, job)
     return found, ()
+
+
+_HEAD = 20_000
+"""Characters that are looked at first: where the cut lies in them, the rest needs no tokenizer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactCut:
+    """Where a model stopped reading one text, by its own tokens: a UTF-16 offset, None when it read all of it."""
+
+    tokenizer: str
+    at: int | None
+
+
+def exact_cut(known: FingerprintVerdict, text: str) -> ExactCut | None:
+    """Find where the embedder of a namespace stopped reading a text; None where its tokenizer is not at hand.
+
+    Run it in a worker: a tokenizer is loaded, and a long text takes a moment.
+    """
+    counter = None if known.model is None else counter_of(known.model)
+    if counter is None or counter.max_tokens is None:
+        return None
+    # A word that the end of the head cuts in two is far behind the last token that is read.
+    cut = counter.cut_at(text[:_HEAD]) if len(text) > _HEAD else None
+    near_end = cut is not None and cut > _HEAD // 2
+    return ExactCut(counter.name, counter.cut_at(text) if cut is None or near_end else cut)
 
 
 def _count(namespace: Namespace, counter: TokenCounter, max_tokens: int, job: Job | None) -> ExactClip:

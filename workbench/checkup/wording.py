@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.checkup.report import ExactClip
+
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Write ``1 chunk``, ``8,214 chunks``."""
@@ -16,6 +21,15 @@ def of_all(part: int, whole: int, noun: str, plural: str | None = None) -> str:
 def verb(number: int, singular: str, plural: str) -> str:
     """Choose the form of a verb that goes with a number."""
     return singular if number == 1 else plural
+
+
+def in_tokens(exact: ExactClip, total: int) -> str:
+    """Say what was cut by the model's own tokens: the second answer, beside the one in characters."""
+    counted_by = f"counted in tokens ({exact.tokenizer}), which is exact:"
+    if not exact.count:
+        return f"{counted_by} every chunk was read whole"
+    lost = f"{counted(exact.lost_chars, 'character')} {verb(exact.lost_chars, 'was', 'were')} never read"
+    return f"{counted_by} {of_all(exact.count, total, 'chunk')} {verb(exact.count, 'is', 'are')} cut, {lost}"
 
 
 def share(part: int, whole: int) -> str:

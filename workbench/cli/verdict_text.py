@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from workbench.checkup.recording_report import RECORDING
 from workbench.checkup.report import Code, Compared, Severity
 from workbench.checkup.routing import ROUTING_LOG
-from workbench.checkup.wording import counted, norm_text, of_all, verb
+from workbench.checkup.wording import counted, in_tokens, norm_text
 from workbench.cli.output import Sign, Style
 from workbench.core.fingerprint import fingerprint_text
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from workbench.checkup.report import (
         CheckReport,
         Clipped,
-        ExactClip,
         Finding,
         IncomingVerdict,
         NamespaceReport,
@@ -122,18 +121,6 @@ def _longest(out: Output, clipped: Clipped) -> None:
         out.line(f"     and {rest:,} more", Style.FAINT)
 
 
-def _in_tokens(exact: ExactClip, total: int) -> tuple[Sign, str]:
-    """Give the second answer, by the model's own tokens."""
-    counted_by = f"counted in tokens ({exact.tokenizer}), which is exact:"
-    if not exact.count:
-        return Sign.OK, f"{counted_by} every chunk was read whole"
-    lost = f"{counted(exact.lost_chars, 'character')} {verb(exact.lost_chars, 'was', 'were')} never read"
-    return (
-        Sign.WARNING,
-        f"{counted_by} {of_all(exact.count, total, 'chunk')} {verb(exact.count, 'is', 'are')} cut, {lost}",
-    )
-
-
 def _in_order(report: NamespaceReport) -> list[tuple[Sign, str]]:
     """Give a sentence for each concern that was judged and found in order, or that could not be."""
     said: list[tuple[Sign, str]] = []
@@ -147,7 +134,8 @@ def _in_order(report: NamespaceReport) -> list[tuple[Sign, str]]:
         within = f"no chunk is longer than {counted(report.ceiling.ceiling.chars, 'character')}{maybe}"
         said.append((Sign.OK, within))
     if clipped is not None and clipped.exact is not None and clipped.total:
-        said.append(_in_tokens(clipped.exact, clipped.total))
+        sign = Sign.WARNING if clipped.exact.count else Sign.OK
+        said.append((sign, in_tokens(clipped.exact, clipped.total)))
     health = report.vectors.health
     usable = health.count - health.missing - health.unusable
     if health.count and not report.vectors.findings:

@@ -5,13 +5,13 @@ The counts are those of ``check --json``: the same lengths, asked by the same fu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from workbench.core.ceiling import ChunkCeiling
 
 if TYPE_CHECKING:
-    from workbench.checkup.report import Clipped, NamespaceReport
+    from workbench.checkup.report import Clipped, ExactClip, NamespaceReport
     from workbench.index.job import Job
     from workbench.index.model import ClipCount, LengthAnswers, Namespace
 
@@ -39,12 +39,14 @@ class Clipping:
         resolved: the ceiling of the verdict, and who says so.
         token_limit: how many tokens the model reads; None when that is not known.
         marks: name and length of some percentiles and of the longest chunk.
+        exact: what was cut by the model's own tokens, whatever ceiling is looked at; None where they are not counted.
     """
 
     answers: LengthAnswers
     resolved: ChunkCeiling
     token_limit: int | None
     marks: tuple[tuple[str, int], ...]
+    exact: ExactClip | None = None
     _asked: dict[int, ClipCount] = field(default_factory=dict, repr=False, compare=False)
     _last: dict[int, Clipped] = field(default_factory=dict, repr=False, compare=False)
 
@@ -103,7 +105,10 @@ def measure(namespace: Namespace, report: NamespaceReport, job: Job | None = Non
 
     limit = token_limit(report.fingerprints, CheckOptions())
     answers = namespace.lengths(limit, job)
-    return None if answers is None else clipping_of(answers, report.ceiling.ceiling, limit)
+    if answers is None:
+        return None
+    exact = None if report.ceiling.clipped is None else report.ceiling.clipped.exact
+    return replace(clipping_of(answers, report.ceiling.ceiling, limit), exact=exact)
 
 
 def clipping_of(answers: LengthAnswers, resolved: ChunkCeiling, limit: int | None = None) -> Clipping:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 
+from workbench.checkup.exact import ExactCut
 from workbench.checkup.report import ClippedChunk
 from workbench.core.text import utf16_length
 from workbench.index.model import Chunk
@@ -40,15 +41,18 @@ class Texts:
         return sum(len(each.text or "") for each in self._kept.values())
 
 
-def as_opened(listed: ClippedChunk, chunk: Chunk | None) -> OpenedText:
-    """Take a chunk as it was fetched, and say what is odd about it."""
+def as_opened(listed: ClippedChunk, chunk: Chunk | None, exact: ExactCut | None = None) -> OpenedText:
+    """Take a chunk as it was fetched, and say what is odd about it; ``exact`` is where its tokens end."""
     if chunk is None:
         return OpenedText(listed.id, None, "no chunk of this id is there any more")
     if chunk.text is None:
         return OpenedText(listed.id, None, "no text is stored with this chunk")
     units = utf16_length(chunk.text)
     if units == listed.chars:
-        return OpenedText(listed.id, chunk.text)
+        return OpenedText(listed.id, chunk.text, exact=exact)
     return OpenedText(
-        listed.id, chunk.text, f"the first chunk of this id has {number(units)} characters: another one, or rewritten"
+        listed.id,
+        chunk.text,
+        exact=exact,
+        note=f"the first chunk of this id has {number(units)} characters: another one, or rewritten",
     )

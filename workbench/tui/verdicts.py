@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from workbench.checkup.findings import Code, Finding, Severity, worst_first
-from workbench.checkup.wording import counted
+from workbench.checkup.wording import counted, in_tokens
 from workbench.index.problems import Problem
 from workbench.tui.draw import Tone, number, short_fingerprint
 from workbench.tui.signs import Signs
@@ -293,13 +293,20 @@ def _ceiling(report: NamespaceReport) -> Concern:
     state, sentence, fix = _worst(verdict.findings, State.OK)
     if clipped.total == 0:
         return Concern("Ceiling", State.EMPTY, f"no chunks yet, {chars} chars each", "There is no text to be cut.")
+    exact = clipped.exact
+    tokens = "" if exact is None else f", {number(exact.count)} by tokens"
+    beside = "" if exact is None else f"; {in_tokens(exact, clipped.total)}"
     if clipped.count:
         said = f"{number(clipped.count)} longer than {chars} chars"
-        return Concern("Ceiling", state, said, sentence, fix, clipped.count, clipped.total)
+        whole = f"{sentence}{beside}" if sentence else sentence
+        return Concern("Ceiling", state, said + tokens, whole, fix, clipped.count, clipped.total, brief=said)
     said = f"all within {chars} chars"
-    if clipped.possible:
+    if exact is not None and exact.count:
+        said += f", {number(exact.count)} cut by tokens"
+    elif exact is None and clipped.possible:
         said += f", {number(clipped.possible)} maybe not in tokens"
-    return Concern("Ceiling", state, said, sentence or f"Every chunk fits the ceiling of {chars} characters.", fix)
+    fits = sentence or f"Every chunk fits the ceiling of {chars} characters{beside}."
+    return Concern("Ceiling", state, said, fits, fix)
 
 
 def _vectors(report: NamespaceReport) -> Concern:

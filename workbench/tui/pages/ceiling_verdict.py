@@ -117,7 +117,7 @@ def _in_tokens(exact: ExactClip, clipped: Clipped, frame: Frame) -> Line:
     lost = counted(exact.lost_chars, "character")
     for whose, end in (
         (f" ({exact.tokenizer})", f"{lost} never read"),
-        (f" ({exact.tokenizer})", f"{number(exact.lost_chars)} chars lost"),
+        (f" ({exact.tokenizer})", f"{number(exact.lost_chars)} lost"),
         ("", f"{number(exact.lost_chars)} lost"),
     ):
         line = Line().add(f"{signs.clipped} ", Tone.WARN if exact.count else Tone.FAINT)

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.timer import Timer
 
+from workbench.checkup.exact import ExactCut, exact_cut
 from workbench.checkup.report import ClippedChunk
 from workbench.core.text import utf16_split
 from workbench.index.job import Job
@@ -322,11 +323,16 @@ class Ceiling(View):
         if here is None or subject is None or self._opened is not None:
             return
 
-        def work(namespace: Namespace, job: Job) -> Chunk | None:
-            return namespace.chunk(here.id, job)
+        report = subject.space.report
 
-        def then(chunk: Chunk | None) -> None:
-            self._texts.keep(subject.key, as_opened(here, chunk))
+        def work(namespace: Namespace, job: Job) -> tuple[Chunk | None, ExactCut | None]:
+            chunk = namespace.chunk(here.id, job)
+            if report is None or chunk is None or chunk.text is None:
+                return chunk, None
+            return chunk, exact_cut(report.fingerprints, chunk.text)
+
+        def then(found: tuple[Chunk | None, ExactCut | None]) -> None:
+            self._texts.keep(subject.key, as_opened(here, *found))
 
         self.ask(_TEXT, work, then)
 

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.timer import Timer
 
+from workbench.checkup.exact import ExactCut, exact_cut
 from workbench.index.job import Job
 from workbench.index.model import Chunk, ChunkRow, Namespace
 from workbench.index.query import Listing, ListingQuery, SortBy
@@ -351,15 +352,25 @@ class Chunks(View):
         if listing is None or not 0 <= place < listing.total:
             return
 
-        def then(chunk: Chunk | None) -> None:
+        report = state.report
+
+        def work(_: Namespace, job: Job) -> tuple[Chunk | None, ExactCut | None]:
+            chunk = listing.chunk(place, job)
+            if report is None or chunk is None or chunk.text is None:
+                return chunk, None
+            return chunk, exact_cut(report.fingerprints, chunk.text)
+
+        def then(found: tuple[Chunk | None, ExactCut | None]) -> None:
+            chunk, exact = found
             if chunk is None:
                 self.desk.say("this chunk is gone from the file")
                 return
-            state.opened = OpenChunk(chunk, place, listing.total, self._state.ceiling, state.query.contains)
+            ceiling = state.ceiling if exact is None else exact.at
+            state.opened = OpenChunk(chunk, place, listing.total, ceiling, state.query.contains)
             self.table.move_to(place)
             self._show_opened()
 
-        self.ask(_CHUNK, lambda namespace, job: listing.chunk(place, job), then, what="opening")
+        self.ask(_CHUNK, work, then, what="opening")
 
     def _show_opened(self) -> None:
         """Put the opened chunk in the place of the list, or the list back."""
