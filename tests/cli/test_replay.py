@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,14 @@ def test_check_finds_the_rows_that_a_fallback_contaminated(index: Path, tmp_path
         assert (finding["code"], finding["severity"]) == ("contaminated-by-fallback", "warning")
         assert "1 row of namespace 'docs'" in finding["message"]
         assert "doc.md#2; 1 key is not in it" in finding["message"]
+
+
+def test_a_packed_log_is_refused_with_what_it_is(tmp_path: Path) -> None:
+    packed = tmp_path / "routing.jsonl.gz"
+    packed.write_bytes(gzip.compress(written(tmp_path / "routing.jsonl", CLEAN).read_bytes()))
+    ran = workbench(tmp_path, "replay", packed)
+    assert ran.code == 2
+    assert "is packed (gzip)" in " ".join(ran.err.split())
 
 
 def test_the_index_says_itself_which_rows_are_foreign_and_the_finding_counts_once(index: Path, tmp_path: Path) -> None:

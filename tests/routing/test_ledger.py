@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.routing.scenes import NATIVE, SPARE, Line, attempt, namespace, replayed
+from workbench.routing import keys
 from workbench.routing.ledger import LedgerRow, Written, classify
 
 
@@ -212,3 +213,17 @@ def test_a_log_that_names_no_namespace_has_no_row_and_is_clean() -> None:
     assert replay.ledger.rows == ()
     assert replay.ledger.unplaced == 1
     assert replay.exit_code == 0
+
+
+def test_keys_beyond_the_most_that_are_held_are_said_and_never_taken_as_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "MOST_KEYS", 4)
+    replay = replayed(
+        namespace(),
+        *(wrote(leg, 0, "a", "b", "c", word="error", call="first") for leg in ("primary", "fallback")),
+        *(wrote(leg, 1, "d", "e", word="error", call="second") for leg in ("primary", "fallback")),
+    )
+    (only,) = replay.ledger.rows
+    assert only.missing == 5
+    assert [each.message.split(":")[0] for each in replay.problems] == [
+        f"{replay.ledger.keys_not_held} keys beyond the first 1,000,000 are not held"
+    ]

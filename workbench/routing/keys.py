@@ -198,6 +198,9 @@ class KeyBook:
         for key in lacking:
             if self._room():
                 self._pending[space, key] = place
+            else:
+                # What is not followed to its end is taken as missing, not as served.
+                self._counted.pop(place, None)
 
     def _keys_of(self, shape: Attempt, attempt: Told) -> tuple[str, ...]:
         """Give the keys of an attempt; a rescue that names none has those of the failure before it."""
@@ -219,6 +222,8 @@ class KeyBook:
             self._loose[place] = LooseBatch(nulls, set(keys))
             for key in keys:
                 self._loose_of.setdefault((space, key), []).append(place)
+        else:
+            self._counted.pop(place, None)
 
     def _served(self, space: str | None, keys: Iterable[str]) -> None:
         pending, loose_of = self._pending, self._loose_of

@@ -31,6 +31,7 @@ NATIVE = "routing-log"
 """The name of the format of ``routing.jsonl``."""
 
 _LOOKED_AT_LINES = 500
+_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip", b"BZh": "bzip2"}
 _LONG_ATTEMPT = re.compile(rb'"leg"\s*:\s*"(?:primary|fallback)"')
 
 
@@ -186,6 +187,12 @@ def open_routing_log(path: str | os.PathLike[str], *, primary: str | None = None
         head = file.read(HEAD_BYTES)
         if not head.strip():
             raise UnreadableLog(NotALog.EMPTY, f"{name} is empty: no call was logged into it")
+        packed = next((name for magic, name in _PACKED.items() if head.startswith(magic)), None)
+        if packed is not None:
+            raise UnreadableLog(
+                NotALog.OTHER,
+                f"{name} is packed ({packed}), and a routing log is read as it was written; unpack it first",
+            )
         recognised = _recognise(head, named=True)
         if recognised is None:
             known = ", ".join(format.name for format in formats())

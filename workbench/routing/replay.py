@@ -19,7 +19,7 @@ Nothing here is computed again when a call is asked for: all states stand in arr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,6 +36,7 @@ from workbench.routing.columns import Columns as Columns
 from workbench.routing.columns import columns_of
 from workbench.routing.divergence import Divergences, diverge, divergence_text
 from workbench.routing.fitting import Fit, fit
+from workbench.routing.keys import MOST_KEYS
 from workbench.routing.ledger import Ledger
 from workbench.routing.log import Piece
 from workbench.routing.model import Attempt, LoggedConfig, LogProblem, Operation, Record
@@ -151,11 +152,11 @@ class Replay:
         self.asked = asked
         self.dialect = dialect
         self.config = RoutingConfig(*configs.first)
-        self.problems = problems
         self._states = step(calls, configs, dialect)
         self._against = diverge(calls, self._states, dialect)
         self.columns = columns_of(calls, self._states, self._against, dialect)
         self.ledger: Ledger = make_ledger(calls)
+        self.problems = (*problems, *_not_held(self.ledger))
 
     @property
     def count(self) -> int:
@@ -340,3 +341,13 @@ def _last_error(kind: LastErrorKind | None, primary: LegSeen | None, fallback: L
         case LastErrorKind.FALLBACK:
             return second
     return None
+
+
+def _not_held(ledger: Ledger) -> Iterator[LogProblem]:
+    """Say what the ledger left out so that its memory stays bounded."""
+    if ledger.keys_not_held:
+        yield LogProblem(
+            None,
+            f"{ledger.keys_not_held:,} keys beyond the first {MOST_KEYS:,} are not held: they are listed nowhere, and "
+            "those without a vector count as missing although a later call may have served them",
+        )
