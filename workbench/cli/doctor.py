@@ -23,9 +23,22 @@ _VARIABLES = ("TERM", "COLORTERM", "NO_COLOR", "TERM_PROGRAM", "TEXTUAL_THEME", 
 
 
 @click.command("doctor")
+@click.option(
+    "--probe", "probed", metavar="EMBEDDER", help="Measure how much of a text this embedder reads, by asking it."
+)
+@click.option("--yes", is_flag=True, help="With --probe: send the texts without a question.")
 @options.json_output
-def command(as_json: bool) -> int:
-    """Print versions, terminal, colours, paths, and which optional parts are installed."""
+def command(probed: str | None, yes: bool, as_json: bool) -> int:
+    """Print versions, terminal, colours, paths, and which optional parts are installed.
+
+    With --probe, measure the ceiling of an embedder instead: exit code 1 when it reads less than it is said to.
+    """
+    if probed is not None:
+        from workbench.cli.doctor_probe import probe
+
+        return probe(probed, yes=yes, as_json=as_json)
+    if yes:
+        raise click.UsageError("--yes goes with --probe EMBEDDER")
     embedders = report_embedders()
     report = _report(embedders)
     out = stdout()

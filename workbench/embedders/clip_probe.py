@@ -7,6 +7,7 @@ The searches here send texts and may cost money. They are called only after the 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -157,6 +158,14 @@ async def find_ceiling(
         else:
             lost = found
     return ProbedCeiling(read, lost.beyond, lost.chars, 2 + 2 * len(probes), tuple(probes))
+
+
+def most_requests(*, start: int = 1_000, most: int = 200_000, within: float = 0.02) -> int:
+    """Say how many requests ``find_ceiling`` sends at most, where nobody has to be asked again."""
+    doubled, chars = 1, start
+    while chars < most:
+        doubled, chars = doubled + 1, min(2 * chars, most)
+    return 2 + doubled + max(1, math.ceil(math.log2(1 / within)))
 
 
 async def _noise(provider: EmbeddingProvider) -> float:

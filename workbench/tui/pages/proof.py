@@ -55,4 +55,4 @@ def summary(proofs: Iterable[Proof]) -> str:
     usual = f", usually at rank {number(round(median(found)))}" if found and first < len(ranks) else ""
     nowhere = len(ranks) - len(found)
     beyond = f", {number(nowhere)} not in the first {number(max(each.first for each in ranks))}" if nowhere else ""
-    return f"{number(first)} of {number(len(ranks))} lost texts find their own chunk first{usual}{beyond}"
+    return f"{number(first)} of {number(len(ranks))} found first{usual}{beyond}"
