@@ -19,7 +19,7 @@ from workbench.tui.pages.replay_ledger import (
     Tried,
     keys_hint,
     ledger_lines,
-    what_if_line,
+    what_if_lines,
     what_if_note,
 )
 from workbench.tui.pages.replay_state import call_lines, warning_lines
@@ -174,10 +174,9 @@ def headline_lines(shown: Shown, frame: Frame) -> list[Line]:
         rows = [*rows[: most - 1], clip(f"{rows[most - 1]} {signs.more}", width - 4, signs.more)]
     lines = []
     for place, row in enumerate(rows):
-        line = Line(Ground.BAD).add(
-            f"{signs.bad} " if place == 0 else " " * (signs.state_cells + 1), Tone.ERROR, bold=True
-        )
-        lines.append(line.add(row, Tone.ERROR if place == 0 else Tone.TEXT, bold=place == 0))
+        line = Line(Ground.BAD).add(signs.bad if place == 0 else "", Tone.ERROR, bold=True).to(signs.state_cells + 1)
+        lead = which if place == 0 else ""
+        lines.append(line.add(lead, Tone.ERROR, bold=True).add(row.removeprefix(lead)))
     offer = _offer(shown, frame)
     return [*lines, offer] if offer is not None else lines
 
@@ -293,7 +292,7 @@ def _lower(shown: Shown, frame: Frame, painted: Painted) -> None:
     lines += bottom
     doubts = shown.routed.doubts
     free = frame.height - len(lines) - 2
-    if doubts and frame.roomy and free >= 1:
+    if doubts and frame.roomy and free >= 2:
         lines.append(Line())
         lines.append(
             titled_rule(
@@ -334,18 +333,15 @@ def _boxes(shown: Shown, frame: Frame, painted: Painted, rows: int) -> None:
 
 
 def _what_if(shown: Shown, frame: Frame) -> list[Line]:
+    """Say what is tried and what came of it: a section, or one row where there is little room."""
+    lines = what_if_lines(shown.replay, shown.tried, shown.answer, frame)
     if not frame.roomy:
-        return (
-            [what_if_line(shown.replay, shown.tried, shown.answer, frame, named=True)]
-            if not shown.tried.nothing
-            else []
-        )
+        return [] if shown.tried.nothing else lines
     fact = Line().add("t", Tone.ACCENT, bold=True).add(" threshold   ", Tone.MUTED)
     fact.add("c", Tone.ACCENT, bold=True).add(" cooldown", Tone.MUTED)
-    lines = [Line(), titled_rule("What if", frame.width, frame.signs.rule, fact=fact)]
-    lines.append(what_if_line(shown.replay, shown.tried, shown.answer, frame, named=False))
     note = what_if_note(shown.answer, frame.width, frame.signs.more)
-    return [*lines, note] if note is not None else lines
+    title = titled_rule("What if", frame.width, frame.signs.rule, fact=fact)
+    return [Line(), title, *lines, *([note] if note is not None else [])]
 
 
 _SEVERITIES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARN, Severity.INFO: Tone.MUTED, None: Tone.OK}

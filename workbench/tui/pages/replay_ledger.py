@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.checkup.wording import counted
 from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, short_fingerprint, titled_rule
 from workbench.tui.pages.parts import Frame, share_bar
-from workbench.tui.pages.replay_words import range_text, span_text, threshold_text
+from workbench.tui.pages.replay_words import span_text, threshold_text
 
 if TYPE_CHECKING:
     from workbench.crosscheck.ledger import ContaminatedRows
@@ -193,51 +193,42 @@ class Tried:
 NOTHING_TRIED = Tried()
 
 
-def what_if_line(replay: Replay, tried: Tried, answer: WhatIf | None, frame: Frame, *, named: bool) -> Line:
+def what_if_lines(replay: Replay, tried: Tried, answer: WhatIf | None, frame: Frame) -> list[Line]:
     """Say what is tried, and the difference that it makes; a range where nobody knows."""
     signs, config = frame.signs, replay.config
-    line = Line()
-    if named:
-        line.add("what if ", Tone.ACCENT)
+    line = Line().add("" if frame.roomy else "what if ", Tone.ACCENT)
     if tried.nothing:
         line.add("t", Tone.ACCENT, bold=True).add(" another threshold, ", Tone.MUTED)
-        return line.add("c", Tone.ACCENT, bold=True).add(" another cooldown: what would have happened", Tone.MUTED)
-    gap = "  " if named else "   "
-    if tried.threshold is not None:
-        _change(
-            line,
-            "threshold",
-            threshold_text(config.failure_streak_threshold),
-            threshold_text(tried.threshold),
-            signs.arrow,
-        )
-        line.add(gap)
-    if tried.cooldown_ms is not None:
-        _change(line, "cooldown", span_text(config.cooldown_ms), span_text(tried.cooldown_ms), signs.arrow)
-        line.add(gap)
+        return [line.add("c", Tone.ACCENT, bold=True).add(" another cooldown: what would have happened", Tone.MUTED)]
+    gap = "   " if frame.roomy else " "
+    for name, value, before, after in (
+        ("threshold", tried.threshold, config.failure_streak_threshold, threshold_text),
+        ("cooldown", tried.cooldown_ms, config.cooldown_ms, span_text),
+    ):
+        if value is not None:
+            changed = f"{after(before)} {signs.arrow} {after(value)}" if frame.roomy else after(value)
+            line.add(f"{name} ", Tone.MUTED).add(changed, Tone.ACCENT, bold=True).add(gap)
     if answer is None:
-        return line.add(f"asking {signs.more}", Tone.ACCENT)
-    _difference(line, "switches", answer.logged.switches, answer.switches, frame)
-    line.add(gap)
-    _difference(
-        line, "foreign" if named else "foreign vectors", answer.logged.foreign_vectors, answer.foreign_vectors, frame
-    )
-    if not named:
-        line.add(gap)
-        _difference(line, "across", answer.logged.cross_space_queries, answer.cross_space_queries, frame)
-    return line.cut(frame.width, signs.more)
+        return [line.add(f"asking {signs.more}", Tone.ACCENT)]
+    parts = [
+        _difference("switches", answer.logged.switches, answer.switches, frame),
+        _difference("foreign vectors" if frame.roomy else "foreign", answer.logged.foreign_vectors,
+                    answer.foreign_vectors, frame),
+    ]  # fmt: skip
+    if answer.logged.cross_space_queries or answer.cross_space_queries.high:
+        parts.append(_difference("across", answer.logged.cross_space_queries, answer.cross_space_queries, frame))
+    together = line.cells + sum(part.cells + len(gap) for part in parts) <= frame.width
+    lines = [line] if together else [line, Line().add("" if frame.roomy else "        ")]
+    for place, part in enumerate(parts):
+        lines[-1].add(gap if place else "").extend(part.spans)
+    return [each.cut(frame.width, signs.more) for each in lines]
 
 
-def _change(line: Line, name: str, before: str, after: str, arrow: str) -> None:
-    line.add(f"{name} ", Tone.MUTED).add(f"{before} {arrow} {after}", Tone.ACCENT, bold=True)
-
-
-def _difference(line: Line, name: str, before: int, after: Range, frame: Frame) -> None:
-    signs = frame.signs
-    line.add(f"{name} ", Tone.MUTED)
+def _difference(name: str, before: int, after: Range, frame: Frame) -> Line:
     better, worse = after.high < before, after.low > before
     tone = Tone.OK if better else Tone.ERROR if worse else Tone.TEXT
-    line.add(f"{number(before)} {signs.arrow} ", Tone.MUTED).add(range_text(after, signs.dash), tone, bold=True)
+    line = Line().add(f"{name} ", Tone.MUTED).add(f"{number(before)} {frame.signs.arrow} ", Tone.MUTED)
+    return line.add(str(after), tone, bold=True)
 
 
 def what_if_note(answer: WhatIf | None, width: int, more: str) -> Line | None:

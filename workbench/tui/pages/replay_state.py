@@ -149,7 +149,7 @@ def _warning(transition: Transition, room: int, arrow: str) -> str:
     way = transition.warn.replace("->", f" {arrow} ")
     cause = transition.cause
     brief = cause.partition(", the last:")[0]
-    shorter = brief.replace(" in a row", "").replace("the primary answered again", "answers again")
+    shorter = brief.replace(" in a row", "").replace("the primary answered again", "recovered")
     for text in (f"{way}: {cause}", f"{way}: {brief}", f"{way}: {shorter}"):
         if cells(text) <= room:
             return text

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from workbench.checkup.wording import duration_text
 from workbench.routing.calls import Flag
-
-if TYPE_CHECKING:
-    from workbench.routing.what_if import Range
 
 _LONGEST_MS = 1e15
 
@@ -51,11 +47,6 @@ def threshold_text(threshold: float) -> str:
     """Write a threshold; whatever is no plain number as it is."""
     plain = math.isfinite(threshold) and abs(threshold) < _LONGEST_MS and threshold == math.floor(threshold)
     return f"{threshold:,.0f}" if plain else "never" if threshold == math.inf else f"{threshold:g}"
-
-
-def range_text(range: Range, dash: str) -> str:
-    """Write a number between two courses."""
-    return f"{range.low:,}" if range.low == range.high else f"{range.low:,} {dash} {range.high:,}"
 
 
 def odd_text(flags: Flag) -> str:
