@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import errno
 import importlib
+import keyword
 import logging
 import os
 import re
@@ -27,6 +28,7 @@ _COMMANDS = {
     "summarize": "a recording with every vector as its dims and norm",
     "reindex": "build a namespace again with one embedder: plan, build, verify, swap",
     "label": "say which embedder built a namespace that does not say, and prove it",
+    "import": "any readable index into a native file",
     "demo": "write the sample indexes to a folder and open them",
     "doctor": "versions, terminal, colours, paths, optional parts",
 }
@@ -46,7 +48,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"workbench.cli.{cmd_name}")
+        # "import" is a word of the language, so its module has a line behind the name.
+        module = importlib.import_module(f"workbench.cli.{cmd_name}{'_' if keyword.iskeyword(cmd_name) else ''}")
         command = module.command
         return command if isinstance(command, click.Command) else None
 

@@ -62,6 +62,18 @@ class PreparedEntry:
     tier: str | None
     expires_ms: int | None
     embedder_id: str | None
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What an import knows of a chunk beyond an entry; ``extra`` is JSON text of what has no place of its own."""
+
+    extra: str | None = None
+    parent_id: str | None = None
+    char_start: int | None = None
+    char_end: int | None = None
+    read_chars: int | None = None
 
 
 def prepare(entry: Entry) -> PreparedEntry:

@@ -61,6 +61,14 @@ _VECTOR = (
     " WHEN has_vector THEN embedding::FLOAT[{dims}] END"
 )
 _FIXED = ("seq", "id", "created_ms")
+_PROVENANCE = {
+    "extra": "extra::VARCHAR::JSON",
+    "parent_id": "parent_id::VARCHAR",
+    "char_start": "char_start::BIGINT",
+    "char_end": "char_end::BIGINT",
+    "read_chars": "read_chars::BIGINT",
+}
+"""What only an import fills in; an entry that is put says nothing of it."""
 
 
 class WriteError(Exception):
@@ -161,7 +169,10 @@ class BatchWriter:
     keeps its place (``seq``) and the time of its making, and each vector meets the fingerprint that stands by then.
     """
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, target: Target, now_ms: int) -> None:
+    def __init__(
+        self, cursor: duckdb.DuckDBPyConnection, target: Target, now_ms: int, *, provenance: bool = False
+    ) -> None:
+        self._provenance = provenance
         self._cursor = cursor
         self._target = target
         self._now_ms = now_ms
@@ -189,6 +200,8 @@ class BatchWriter:
                 "has_nan": np.bool_,
             }.items()
         }
+        if provenance:
+            self._columns |= {name: np.empty(_ROWS, object) for name in _PROVENANCE}
         self._matrix = np.empty((0, 0), np.float32)
         self._capacity = _ROWS
         row = first_row(cursor, f"SELECT max(seq), count(*) FROM {self._table}")
@@ -220,7 +233,7 @@ class BatchWriter:
         rows = len(self._slots)
         if not rows:
             return
-        setters = dict(_SETTERS)
+        setters = {**_SETTERS, **(_PROVENANCE if self._provenance else {})}
         if self._target.column:
             setters[EMBEDDING] = _VECTOR.format(dims=self._dims) if self._dims else "NULL"
         fixed = {"seq": "seq", "id": "id::VARCHAR", "created_ms": "$now"}
@@ -322,6 +335,9 @@ class BatchWriter:
         columns["source_uri"][slot] = entry.source_uri
         columns["embedder_fp"][slot] = fingerprint
         columns["tier"][slot] = entry.tier
+        if self._provenance:
+            for name in _PROVENANCE:
+                columns[name][slot] = getattr(entry.provenance, name, None)
         columns["expires"][slot] = entry.expires_ms is not None
         columns["expires_ms"][slot] = entry.expires_ms or 0
         columns["has_vector"][slot] = entry.vector is not None

@@ -443,6 +443,12 @@ class StoredValue:
         inside = self._fields.get("metadata")
         return None if inside is None else json.dumps(inside, ensure_ascii=False)
 
+    @property
+    def rest(self) -> dict[str, object]:
+        """What the value says besides."""
+        known = ("metadata", "docUri", "content" if self._string("content") is not None else "text")
+        return {key: value for key, value in self._fields.items() if key not in known}
+
     def _string(self, key: str) -> str | None:
         found = self._fields.get(key)
         return found if isinstance(found, str) else None
