@@ -168,6 +168,24 @@ def test_damage_is_said_by_line_and_byte(tmp_path: Path) -> None:
         assert [(note.line, note.byte) for note in recording.notes] == [(2, 14), (4, 23)]
 
 
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", '# Notes\n\n"one" and more\n', "see\n[1] there\n", "hello\n"])
+def test_text_with_a_line_that_could_be_a_value_is_no_json(tmp_path: Path, text: str) -> None:
+    with pytest.raises(RecordingError, match="holds text that is no JSON"):
+        open_recording(written(tmp_path, text.encode()))
+
+
+def test_lines_behind_a_damaged_first_line_are_kept(tmp_path: Path) -> None:
+    with open_recording(written(tmp_path, b'starting up\n{"a":1}\n{"b":2}\n')) as recording:
+        assert len(recording.steps) == 2
+        assert [(note.line, note.byte) for note in recording.notes] == [(1, 0)]
+
+
+def test_damage_that_both_readings_find_is_said_once(tmp_path: Path) -> None:
+    data = b'{"a":1}{"b":2}\n{"c":{"type":"x"}\n{"type":"y"}\n'
+    with open_recording(written(tmp_path, data)) as recording:
+        assert [note.line for note in report_on(recording).notes] == [3]
+
+
 def test_a_file_that_is_damaged_all_over_says_so_in_bounded_words(tmp_path: Path) -> None:
     with open_recording(written(tmp_path, b'{"a":1}\n' + b"{broken\n" * 5_000)) as recording:
         assert len(recording.notes) <= 201

@@ -193,6 +193,14 @@ class TestSteps:
             await app.press("2", "j", "enter", "right_square_bracket", "y", "s")
             assert "nothing was searched in this recording" in app.text
 
+    async def test_what_was_said_of_a_recording_is_not_said_of_the_next(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("workbench.tui.screens.desk._SAID_ON_THE_WAY", 0)
+        async with driven(scene.reader(), paths=scene.PATHS) as app:
+            await at(app, scene.PLAIN, "enter", "right_square_bracket")
+            assert "nothing was searched" in app.text
+            await at(app, scene.RUN)
+            assert "nothing was searched" not in app.text
+
 
 class TestRetrievals:
     """What was found."""

@@ -70,6 +70,16 @@ async def test_enter_on_a_candidate_goes_to_its_chunk_in_the_index() -> None:
         assert isinstance(app.main.query_one(DetailPane).view, Chunks)
 
 
+async def test_the_chunk_of_a_candidate_opens_where_the_embedder_stopped() -> None:
+    async with driven(scene.reader(), paths=scene.PATHS) as app:
+        await _at_retrieval(app)
+        await app.press("tab", "enter")
+        await app.until(lambda: "the embedder stopped reading here" in app.text)
+        await app.press("escape", "enter")
+        await app.until_read()
+        assert "the embedder stopped reading here" not in app.text
+
+
 async def test_from_160_columns_on_the_chunk_of_the_candidate_is_open_below_the_steps() -> None:
     async with driven(scene.reader(), paths=scene.PATHS, size=WIDE_TERMINAL) as app:
         steps = await _at_retrieval(app)

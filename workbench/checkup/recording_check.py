@@ -75,8 +75,11 @@ def joined_anew(
 
 
 def _once(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """Leave out what is said twice, since the file is read twice."""
-    return tuple(dict.fromkeys(notes))
+    """Leave out what is said twice, since the file is read twice; the second reading may not know the line."""
+    said: dict[tuple[str, int | None, bool], Note] = {}
+    for note in notes:
+        said.setdefault((note.message.replace(f" (line {note.line})", ""), note.byte, note.left_out), note)
+    return tuple(said.values())
 
 
 def vector_totals(recording: Recording, job: Job | None = None) -> tuple[VectorTotals, tuple[Note, ...]]:

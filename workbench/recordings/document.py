@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 from workbench.recordings import plain, scanner, spans, values
@@ -129,6 +130,8 @@ class FileDocument:
         try:
             self.head = self._read_head()
             self.form = self._read_form()
+            if self.form == Form.TEXT:  # a line of it may look like a value, and is none
+                self.head = replace(self.head, values=())
         except BaseException:
             self.close()
             raise

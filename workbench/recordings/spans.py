@@ -148,9 +148,11 @@ def _key(name: bytes) -> str:
 def form_of(head: bytes, *, whole: bool) -> Form:
     """Tell from the beginning of a text how its values follow each other; a single value is ``json`` for now."""
     start = scanner.blanks_end(head, 0, len(head))
-    if start >= len(head) or head[start] not in b'[{"-0123456789tfnNI':
+    if start >= len(head):
         return Form.TEXT
     newline = head.find(b"\n", start)
+    if head[start] not in b'[{"-0123456789tfnNI':
+        return Form.JSONL if newline >= 0 and _is_object(_first_line(head[newline + 1 :])) else Form.TEXT
     if newline >= 0 and _is_record(head[start:newline]):
         return Form.JSONL if not whole or head[newline:].strip() else Form.JSON
     try:
@@ -171,6 +173,15 @@ def form_of(head: bytes, *, whole: bool) -> Form:
     if head[following] in b"[{" or newline >= 0:
         return Form.CONCATENATED
     return Form.CONCATENATED if head[start] in b"[{" else Form.TEXT
+
+
+def _first_line(text: bytes) -> bytes:
+    return text[: text.find(b"\n") + 1] or text
+
+
+def _is_object(line: bytes) -> bool:
+    """Say whether a line is a record that begins at its margin: a body inside YAML is set in."""
+    return line[:1] == b"{" and _is_record(line)
 
 
 def _is_record(line: bytes) -> bool:

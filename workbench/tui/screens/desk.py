@@ -34,6 +34,8 @@ _OF_RECORDINGS = {"overview": "steps", "chunks": "retrievals", "ceiling": "sizes
 SAID_SECONDS = 4.0
 """How long what just happened stands in the footer before it says again that a file is held."""
 
+_SAID_ON_THE_WAY = 0.5
+
 
 class ScreenDesk:
     """Implements views.Desk over a screen that has a detail pane and a line to type."""
@@ -48,6 +50,7 @@ class ScreenDesk:
         self._wanted: tuple[Node | None, str] | None = None
         self._asked_from: Widget | None = None
         self._said_at = -SAID_SECONDS
+        self._said = ""
 
     @property
     def just_said(self) -> bool:
@@ -102,9 +105,14 @@ class ScreenDesk:
 
     def say(self, said: str) -> None:
         """Say what just happened."""
-        self._session.said = said
+        self._session.said = self._said = said
         self._said_at = time.monotonic()
         self._frame_changed()
+
+    def forget(self) -> None:
+        """Say no longer what a view said of another source, unless that was said by what led to this one."""
+        if self._session.said == self._said and time.monotonic() - self._said_at > _SAID_ON_THE_WAY:
+            self._session.said = self._said = ""
 
     def frame_changed(self) -> None:
         """Draw header and footer anew."""
@@ -167,7 +175,7 @@ class ScreenDesk:
             self.want_view(id)
 
     def open_chunk(self, source: str, namespace: str, id: str) -> bool:
-        """Put the cursor on the namespace and open the chunk there."""
+        """Put the cursor on the namespace and open the chunk there, at its cut."""
         from workbench.tui.views.chunks import Chunks
 
         node = self._session.opened.find(source, namespace)
@@ -176,7 +184,7 @@ class ScreenDesk:
         self._go_to(node)
         view = self.choose_view("chunks")
         if isinstance(view, Chunks):
-            view.open_id(id)
+            view.open_id(id, at_cut=True)
         return isinstance(view, Chunks)
 
     def read_chunk(self, source: str, namespace: str, id: str, then: Callable[[Chunk | None], None]) -> Job | None:

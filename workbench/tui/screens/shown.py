@@ -204,6 +204,8 @@ class ShownScreen(Screen[None]):
         else:
             pane.show_page()
             pane.overview.show_page(lambda frame: page_at(opened, node, frame), keep=node == self._shown)
+        if node != self._shown:
+            self.desk.forget()
         self._shown = node
         self._show_frame()
 

@@ -147,7 +147,7 @@ class Desk(Protocol):
         """Show another view of the same namespace and give it the focus; None when no namespace is shown."""
 
     def open_chunk(self, source: str, namespace: str, id: str) -> bool:
-        """Go to a chunk of an open index, by the path of that; False when it is not open."""
+        """Go to a chunk of an open index, by the path of that, at its cut; False when it is not open."""
 
     def read_chunk(self, source: str, namespace: str, id: str, then: Callable[[Chunk | None], None]) -> Job | None:
         """Read a chunk of an open index beside the event loop, None when it has no such; no Job when it is not open."""

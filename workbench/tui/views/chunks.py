@@ -129,9 +129,13 @@ class Chunks(View):
 
     # --- listing -----------------------------------------------------------------------------------------------
 
-    def open_id(self, id: str) -> None:
-        """Open the chunk of an id, among all chunks whatever the list was filtered by; other views lead here."""
+    def open_id(self, id: str, *, at_cut: bool = False) -> None:
+        """Open the chunk of an id, among all chunks whatever the list was filtered by; other views lead here.
+
+        ``at_cut`` shows it where the embedder stopped, if it did.
+        """
         self._close_chunk()
+        self.chunk.cut_due = at_cut
         self._list(EVERYTHING, keep=id, opening=True)
 
     def _list(self, query: ListingQuery, *, keep: str | None = None, opening: bool = False) -> None:
@@ -345,6 +349,7 @@ class Chunks(View):
     def action_open_chunk(self) -> None:
         """Open the chunk under the cursor."""
         if self._state.opened is None:
+            self.chunk.cut_due = False
             self._open(self.table.cursor)
 
     def _open(self, place: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from workbench.core.text import utf16_length, utf16_split
 from workbench.tui.pages.chunk import PART, Landmarks, OpenChunk, chunk_page
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.widgets.detail import Detail
@@ -16,19 +17,25 @@ class OpenedChunk(Detail):
         super().__init__(id="chunk-page")
         self.opened: OpenChunk | None = None
         self.landmarks = Landmarks()
+        self.cut_due = False
         self._match_due = False
 
     def open(self, opened: OpenChunk | None) -> None:
-        """Show a chunk from its beginning, or at the first place with what was searched for."""
+        """Show a chunk from its beginning, or at the first place with what was searched for, or at its cut."""
         self.opened, self.landmarks = opened, Landmarks()
         if opened is not None:
             opened.part = _part_with(opened.chunk.text or "", opened.needle)
+            if self.cut_due:
+                opened.part = _part_of_cut(opened)
             self._match_due = bool(opened.needle)
             self.show(self._page_of, keep=False)
 
     def rows_changed(self) -> None:
-        """Draw the page; once there is room, go to the first place with what was searched for."""
+        """Draw the page; once there is room, go to the first place with what was searched for, or to the cut."""
         super().rows_changed()
+        if self.cut_due and self.opened is not None and self.size.height > 1:
+            self.cut_due = False
+            self.call_after_refresh(self.go_to, self.landmarks.cut)
         if self._match_due and self.size.height > 1:
             self._match_due = False
             if self.landmarks.matches:
@@ -62,6 +69,14 @@ class OpenedChunk(Detail):
         opened.part += by
         self.show(self._page_of, keep=False)
         return True
+
+
+def _part_of_cut(opened: OpenChunk) -> int:
+    """Give the part of a long text in which the embedder stopped, the first part where it read all of it."""
+    text, ceiling = opened.chunk.text or "", opened.ceiling
+    if ceiling is None or len(text) <= PART or utf16_length(text) <= ceiling:
+        return 0
+    return len(utf16_split(text, ceiling)[0]) // PART
 
 
 def _part_with(text: str, needle: str) -> int:
