@@ -75,11 +75,12 @@ def _sweep(parent: Path) -> None:
     for name in names:
         pid = name.partition("-")[0]
         # Nothing of ours exists yet, so a folder with our own number is of an earlier process that had it.
-        if pid.isdecimal() and (int(pid) == os.getpid() or not _alive(int(pid))):
+        if pid.isdecimal() and (int(pid) == os.getpid() or not alive(int(pid))):
             shutil.rmtree(parent / name, ignore_errors=True)
 
 
-def _alive(pid: int) -> bool:
+def alive(pid: int) -> bool:
+    """Whether a process runs; where that cannot be asked, it does."""
     if sys.platform == "win32":  # signal 0 would end the process there
         return True
     try:

@@ -35,13 +35,14 @@ class Access(Enum):
 class Member:
     """One file of a workspace: its catalogue name there, and what is done with it.
 
-    ``storage_version`` is for a new file, such as ``v1.2.0``.
+    ``storage_version`` (such as ``v1.2.0``) and ``block_size`` (bytes, a power of two) are for a new file.
     """
 
     alias: str
     path: str | os.PathLike[str]
     access: Access = Access.READ
     storage_version: str = "v1.2.0"
+    block_size: int | None = None
 
 
 class Workspace:
@@ -100,6 +101,12 @@ def storage_version(cursor: duckdb.DuckDBPyConnection, alias: str) -> str:
     return said.split("+")[0] or "v1.2.0"
 
 
+def block_size(cursor: duckdb.DuckDBPyConnection, alias: str) -> int | None:
+    """Say in blocks of how many bytes an attached file is written."""
+    rows = cursor.execute("SELECT block_size FROM pragma_database_size() WHERE database_name = ?", [alias]).fetchall()
+    return int(rows[0][0]) if rows and rows[0][0] else None
+
+
 def _taken(stack: ExitStack, member: Member) -> Located | str:
     shown = os.fsdecode(os.fspath(member.path))
     if member.access is Access.NEW:
@@ -120,6 +127,8 @@ def _attach(connection: duckdb.DuckDBPyConnection, member: Member, real: str) ->
         options = ("TYPE duckdb", f"ROW_GROUP_SIZE {ROW_GROUP_SIZE}")
     if member.access is Access.NEW:
         options = (*options, f"STORAGE_VERSION '{leases.checked_version(member.storage_version)}'")
+        if member.block_size is not None:
+            options = (*options, f"BLOCK_SIZE {int(member.block_size)}")
     try:
         connection.execute(f'ATTACH ? AS "{member.alias}" ({", ".join(options)})', [real])
     except duckdb.Error as error:

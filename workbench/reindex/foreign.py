@@ -34,7 +34,7 @@ from workbench.reindex.copying import SIB, difference
 from workbench.reindex.leftovers import after_path, before_path, files_before, remove_file
 from workbench.reindex.model import ReindexError, Settings
 from workbench.reindex.sibling import ROWS, RUN, VECTORS, table
-from workbench.reindex.swapping import ChangedMeanwhile, Swapped, Way, refuse_log, take_place, version_of
+from workbench.reindex.swapping import ChangedMeanwhile, Swapped, Way, like, refuse_log, take_place
 
 if TYPE_CHECKING:
     from workbench.index.job import Job
@@ -89,10 +89,10 @@ def swap(index: str, sibling: str, settings: Settings, now_ms: int, job: Job | N
     real = os.path.realpath(index)
     refuse_log(index, real)
     new, kept = after_path(index, sibling), before_path(index, sibling)
-    version = version_of(real)
+    fresh = like(real, new, NEW)
     try:
         with _without_lost(real, new) as bare:
-            members = [Member(CATALOG, real), Member(SIB, sibling), Member(NEW, new, Access.NEW, version)]
+            members = [Member(CATALOG, real), Member(SIB, sibling), fresh]
             # The old file stays attached read-only until the rename is done: while it is, nobody can write it.
             with together(*members, *([] if bare is None else [Member(BARE, bare, Access.WRITE)])) as workspace:
                 refuse_log(index, real)

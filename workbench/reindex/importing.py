@@ -7,6 +7,7 @@ in one transaction. Rows are never lost: of a vector that cannot be kept the row
 from __future__ import annotations
 
 import contextlib
+import glob
 import math
 import os
 import secrets
@@ -20,7 +21,7 @@ import numpy as np
 
 from workbench.core.fingerprint import Fingerprint, fingerprint_conflict, fingerprint_text, parse_fingerprint
 from workbench.core.text import utf16_length
-from workbench.index import leases, opening, schema
+from workbench.index import leases, opening, private_folder, schema
 from workbench.index.adapters.agentfootprint import open_sqlite_source
 from workbench.index.adapters.native import ADAPTER as NATIVE
 from workbench.index.adapters.native import native_mappings
@@ -141,7 +142,8 @@ def _chosen(source: IndexSource, names: Sequence[str]) -> list[Namespace]:
 def _made_aside(target: str) -> Iterator[str]:
     """Make an empty native file beside the target; whatever is left of it at the end is removed."""
     folder, name = os.path.split(os.path.abspath(target))
-    aside = os.path.join(folder, f".{name}.importing-{secrets.token_hex(4)}")
+    _sweep(folder, name)
+    aside = os.path.join(folder, f".{name}.importing-{os.getpid()}-{secrets.token_hex(4)}")
     if os.path.lexists(leases.log_path(os.path.abspath(target), leases.WAL)):
         raise ReindexError(f"beside {target} lies the log of an earlier file of that name; move it away")
     try:
@@ -151,6 +153,15 @@ def _made_aside(target: str) -> Iterator[str]:
         for each in (leases.log_path(aside, leases.WAL), aside):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(each)
+
+
+def _sweep(folder: str, name: str) -> None:
+    """Remove what imports into this name have left whose process was killed."""
+    for path in glob.glob(f"{glob.escape(os.path.join(folder, f'.{name}.importing-'))}*"):
+        pid = path.rpartition(".importing-")[2].partition("-")[0]
+        if pid.isdecimal() and not private_folder.alive(int(pid)):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
 
 def _name(made: str, target: str) -> None:

@@ -18,7 +18,7 @@ from workbench.index.model import Problem, SourceError
 from workbench.index.opening import attach, translate
 from workbench.index.schema import CHUNK_COLUMNS, EMBEDDING, GENERATIONS, NAMESPACES, SCHEMA, create_chunks, first_row
 from workbench.index.sql import qualified, quoted
-from workbench.index.workspace import Access, Member, Workspace, storage_version, together
+from workbench.index.workspace import Access, Member, Workspace, block_size, storage_version, together
 from workbench.index.writing import WriteError, free_generation, transaction
 from workbench.reindex import living
 from workbench.reindex.copying import SIB, Difference, difference
@@ -147,12 +147,10 @@ def _renamed(index: str, change: _Change, job: Job | None) -> Swapped:
     real = os.path.realpath(index)
     refuse_log(index, real)
     new, kept = after_path(index, change.sibling), before_path(index, change.sibling)
-    version = version_of(real)
+    fresh = like(real, new, "ix")
     try:
         # The old file stays attached read-only until the rename is done: while it is, nobody can write it.
-        with together(
-            Member("old", real), Member(SIB, change.sibling), Member("ix", new, Access.NEW, version)
-        ) as workspace:
+        with together(Member("old", real), Member(SIB, change.sibling), fresh) as workspace:
             refuse_log(index, real)
             generation = _fill_new(workspace, change, job)
             workspace.detach("ix")
@@ -275,10 +273,10 @@ def _readable(index: str) -> bool:
     return True
 
 
-def version_of(real: str) -> str:
-    """Say for which DuckDB a file was written; raises SourceError."""
+def like(real: str, new: str, alias: str) -> Member:
+    """Make a new file of a workspace: for the same DuckDB and in blocks of the same size; raises SourceError."""
     with attach(real) as attachment, attachment.cursor() as cursor:
-        return storage_version(cursor, "ix")
+        return Member(alias, new, Access.NEW, storage_version(cursor, "ix"), block_size(cursor, "ix"))
 
 
 def _read_back(index: str, settings: Settings, swapped: Swapped) -> None:
