@@ -246,7 +246,8 @@ def _scale_fact(shown: Shown, frame: Frame) -> Line:
     columns = shown.replay.columns
     window = grid.window
     begun, ended = float(columns.started_ms[window.first]), float(columns.ended_ms[window.end - 1])
-    span = f"{moment(begun)} {signs.dash} {moment(ended)} UTC"
+    dated = moment(begun, date=True)[:10] != moment(ended, date=True)[:10]
+    span = f"{_when(begun, dated)} {signs.dash} {_when(ended, dated)} UTC"
     if grid.wide > 1 or grid.calls_a_cell <= 1:
         scale = f"{number(grid.wide)} cells = 1 call" if grid.wide > 1 else "1 cell = 1 call"
     else:
@@ -265,6 +266,11 @@ def _scale_fact(shown: Shown, frame: Frame) -> Line:
         fact.add(part, Tone.ACCENT).add(f"{span}   ", Tone.MUTED)
     fact.add(f"{scale}   ", Tone.FAINT)
     return fact.add(shown.playing, Tone.TEXT if shown.playing == "paused" else Tone.ACCENT, bold=True)
+
+
+def _when(ms: float, dated: bool) -> str:
+    """Write a time of day; of a log that goes on over midnight with the day, and without seconds."""
+    return moment(ms, date=True)[5:16] if dated else moment(ms)
 
 
 def _lower(shown: Shown, frame: Frame, painted: Painted) -> None:

@@ -48,6 +48,8 @@ def written(
     """Draw how many vectors were written, in columns; a query asked across spaces is a mark where none is."""
     rows = 1 if signs.state_cells > 1 else rows
     levels = np.ceil(vectors / max(1, most) * rows * _EIGHTHS).astype(np.int64)
+    columns = [Mark(each, fill, solid=each == signs.columns[-1]) for each in signs.columns]
+    asked = Mark(signs.asked, Tone.ERROR)
     lines = []
     for row in range(rows - 1, -1, -1):
         track = Mark(signs.dot, Tone.RULE) if row == 0 else Mark(" ", Tone.RULE)
@@ -55,9 +57,9 @@ def written(
         for place, level in enumerate(levels.tolist()):
             here = min(_EIGHTHS, level - row * _EIGHTHS)
             if here > 0:
-                marks.append(Mark(signs.columns[here - 1], fill, solid=here == _EIGHTHS))
+                marks.append(columns[here - 1])
             elif row == 0 and across is not None and across[place]:
-                marks.append(Mark(signs.asked, Tone.ERROR))
+                marks.append(asked)
             else:
                 marks.append(track)
         tone = Tone.ERROR if fill is Tone.ERROR_FILL and most and vectors.any() else Tone.MUTED
@@ -82,7 +84,7 @@ def _runs(marks: list[Mark]) -> list[Span]:
     begun = 0
     for place in range(1, len(marks) + 1):
         mark = marks[begun]
-        if place == len(marks) or marks[place] != mark:
+        if place == len(marks) or (marks[place] is not mark and marks[place] != mark):
             text = mark.text * (place - begun)
             spans.append(Span(text, mark.tone, mark.bold, solid=mark.solid, ground=mark.ground))
             begun = place
@@ -111,8 +113,13 @@ def ribbon(
         size = (end - begin) * grid.wide
         more = next(spoken, "") if mode is Mode.FALLBACK else ""
         text = _inside(_WORDS[mode], more, size - 1)
-        marks.append(Mark(signs.ceiling, tone, ground=ground))
-        inner = f"{text}".ljust(size - 1)
+        # A segment of one cell has no room for more than its letter.
+        marks.append(
+            Mark(signs.ceiling, tone, ground=ground)
+            if size > 1
+            else Mark(_WORDS[mode][0], tone, bold=True, ground=ground)
+        )
+        inner = text.ljust(size - 1)
         marks += [Mark(each, tone, bold=True, ground=ground) for each in inner]
     if diverges is not None:
         for group in np.flatnonzero(diverges).tolist():

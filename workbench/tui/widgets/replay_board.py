@@ -60,6 +60,7 @@ class ReplayBoard(Widget, can_focus=True):
         self._paint = paint
         self._painted = Painted()
         self._dragging = False
+        self._strips: dict[int, tuple[object, Line, Strip]] = {}
 
     @property
     def inner(self) -> int:
@@ -92,10 +93,19 @@ class ReplayBoard(Widget, can_focus=True):
         return len(self._painted.lines)
 
     def render_line(self, y: int) -> Strip:
-        """One row; a tinted one reaches one column past the text on both sides."""
+        """One row; those that are as they were are not made anew, so that scrubbing costs what it changes."""
         width = self.size.width
         lines = self._painted.lines
         line = lines[y] if y < len(lines) else Line()
+        palette, _ = look_of(self)
+        look = (palette, width, self.has_focus)
+        kept = self._strips.get(y)
+        if kept is None or kept[0] != look or kept[1] != line:
+            kept = self._strips[y] = (look, line, self._strip(line, width))
+        return kept[2]
+
+    def _strip(self, line: Line, width: int) -> Strip:
+        """Put a row between its margins; a tinted one reaches one column past the text on both sides."""
         if line.ground is Ground.PLAIN:
             return strip_of(Line().add(" " * LEFT).extend(line.spans), width, self)
         cursor = line.ground in (Ground.CURSOR, Ground.CURSOR_BLURRED)
