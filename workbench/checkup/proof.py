@@ -15,6 +15,7 @@ from workbench.embedders.configured import LocalEmbedder, RoutedEmbedder, hosts_
 from workbench.embedders.failures import EmbedderError
 from workbench.embedders.opening import open_embedder
 from workbench.embedders.tokens import counter_of
+from workbench.index.job import Job
 from workbench.index.model import SourceError
 from workbench.reindex.proving import LostText, Rank, embed_queries, lost_text, rank_of
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from workbench.checkup.report import NamespaceReport
     from workbench.embedders.configured import Configured
     from workbench.embedders.protocol import BuildingProvider
-    from workbench.index.job import Job
     from workbench.index.model import Namespace
     from workbench.trust import Configuration
 
@@ -122,11 +122,26 @@ async def _whole(
             for place, (each, vector) in enumerate(zip(asked, vectors, strict=True)):
                 job.progress(start + place, len(ids))
                 now_ms = time.time_ns() // 1_000_000
-                rank = rank_of(namespace, each.id, vector, of=of, now_ms=now_ms, model=provider.model_id, job=job)
+                quiet = _Quiet()
+                with job.watching(quiet):
+                    rank = rank_of(
+                        namespace, each.id, vector, of=of, now_ms=now_ms, model=provider.model_id, job=quiet.job
+                    )
                 tell(Proof(each.id, rank, each.query))
         job.progress(len(ids), len(ids))
     finally:
         await provider.dispose()
+
+
+class _Quiet:
+    """A job for one search among several: stopped with them, its rows not counted as chunks."""
+
+    def __init__(self) -> None:
+        self.job = Job()
+
+    def interrupt(self) -> None:
+        """Stop it."""
+        self.job.cancel()
 
 
 def _lost(namespace: Namespace, report: NamespaceReport, id: str, ceiling: int, job: Job) -> LostText | Proof:
