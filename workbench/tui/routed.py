@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from workbench.tui.draw import Tone, number
@@ -24,12 +25,14 @@ class Routed:
         doubts: what is odd about the log or was read with a guess, in sentences.
         joined: what the open indexes hold of the keys of each contaminated namespace.
         looked_up: whether any index was looked into.
+        marks: of each namespace of an open index, by the path of that and its name, the ids that hold a foreign vector.
     """
 
     log: ReplayedLog
     doubts: tuple[str, ...] = ()
     joined: tuple[ContaminatedRows, ...] = ()
     looked_up: bool = False
+    marks: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
     @property
     def replay(self) -> Replay:
@@ -49,6 +52,17 @@ def arrange_log(log: ReplayedLog) -> Routed:
     replay = log.replay
     prepare(replay)
     return Routed(log, (*(problem.message for problem in replay.problems), *odd(replay)))
+
+
+def with_joined(routed: Routed, joined: Sequence[ContaminatedRows], *, looked_up: bool) -> Routed:
+    """Give the log with what open indexes hold of its keys. It takes time by their number: not for the event loop."""
+    from workbench.crosscheck.ledger import contaminated_ids
+
+    places = dict.fromkeys(
+        (each.source, each.namespace) for each in joined if each.source is not None and each.namespace is not None
+    )
+    marks = {place: contaminated_ids(joined, *place) for place in places}
+    return replace(routed, joined=tuple(joined), looked_up=looked_up, marks=marks)
 
 
 def prepare(replay: Replay) -> None:

@@ -48,3 +48,12 @@ class RoutingJoins:
         """Give what is to be done on a thread."""
         key, request = source.key, source.request
         return lambda: join_log(reader, key, request, routed, indexes, job, tell)
+
+
+def mark_foreign(opened: Opened) -> None:
+    """Let every namespace know which of its rows hold a foreign vector, by all logs that are open."""
+    logs = [source.routed for source in opened.sources.values() if source.routed is not None]
+    for source in opened.sources.values():
+        for space in source.spaces:
+            found = [marked for log in logs if (marked := log.marks.get((source.path, space.name)))]
+            space.foreign = found[0] if len(found) == 1 else frozenset().union(*found)

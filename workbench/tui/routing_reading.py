@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.index.job import Cancelled, Job
@@ -50,13 +49,16 @@ def join_log(
     tell: Tell,
 ) -> None:
     """Look the keys of a log up in the indexes that are open; every outcome is told, none is raised."""
+    from workbench.tui.routed import with_joined
+
     try:
         job.checkpoint()
         joined = reader.look_up(routed.replay.ledger, indexes, job) if indexes else ()
+        answer = with_joined(routed, joined, looked_up=bool(indexes))
         job.checkpoint()
     except Cancelled:
         tell(messages.LogJoined(key, request, None))
     except Exception as error:
         tell(messages.LogJoined(key, request, None, trouble_of(error).message))
     else:
-        tell(messages.LogJoined(key, request, replace(routed, joined=joined, looked_up=bool(indexes))))
+        tell(messages.LogJoined(key, request, answer))

@@ -23,7 +23,7 @@ from workbench.tui.held_recordings import HeldRecordings
 from workbench.tui.judging import Judging, Live, Run
 from workbench.tui.reading import Reader, Tell, read_folder, read_source
 from workbench.tui.recording_reading import join_recording
-from workbench.tui.routing_joins import RoutingJoins
+from workbench.tui.routing_joins import RoutingJoins, mark_foreign
 from workbench.tui.state import Folder, Node, Opened, SoFar, Source, Space, Status
 from workbench.tui.threads import T, in_thread, start
 
@@ -202,6 +202,7 @@ class Session:
                 self.opened.roots.remove(Node(source=key))
             elif source.folder in self.opened.folders:
                 self.opened.folders[source.folder].sources.remove(key)
+        mark_foreign(self.opened)
         self._join_recordings()
         self._changed()
 
@@ -356,6 +357,7 @@ class Session:
         self._jobs.pop(about.key, None)
         if message.routed is not None:
             about.routed = message.routed
+            mark_foreign(self.opened)
         elif message.why:
             self.said = f"keys not looked up: {message.why}"
         about.status = Status.READ

@@ -67,7 +67,7 @@ class Trouble:
 
 @dataclass(slots=True)
 class Space:
-    """One namespace of an open source."""
+    """One namespace of an open source; ``foreign``: ids that hold vectors of a fallback, as routing logs say."""
 
     name: str
     status: Status = Status.WAITING
@@ -76,6 +76,7 @@ class Space:
     done: int = 0
     total: int = 0
     failure: str = ""
+    foreign: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

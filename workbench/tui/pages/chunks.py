@@ -136,6 +136,7 @@ class Summary:
     making: bool = False
     so_far: int | None = None
     why: str = ""
+    foreign: int = 0
 
 
 def summary_line(summary: Summary, frame: Frame) -> Line:
@@ -156,6 +157,11 @@ def summary_line(summary: Summary, frame: Frame) -> Line:
             line.add(" of ", Tone.MUTED).add(number(summary.everything))
         line.add(" chunk" if summary.total == 1 and not filtered else " chunks", Tone.MUTED)
     tail = _standing(summary)
+    if summary.foreign and not filtered:
+        said = Line().add(f" {signs.dot} ", Tone.FAINT).add(f"{signs.differs} ", Tone.ERROR, bold=True)
+        said.add(number(summary.foreign), Tone.ERROR, bold=True).add(" by another embedder", Tone.ERROR)
+        if line.cells + said.cells + tail.cells + 2 <= frame.width:
+            line.extend(said.spans)
     room = frame.width - tail.cells - 2
     for tone, text in _reasons(query):
         if line.cells + cells(text) > room:
@@ -184,14 +190,27 @@ def _standing(summary: Summary) -> Line:
 
 
 def row_line(
-    row: ChunkRow, columns: Columns, scale: Scale | None, ceiling: int | None, frame: Frame, here: bool
+    row: ChunkRow,
+    columns: Columns,
+    scale: Scale | None,
+    ceiling: int | None,
+    frame: Frame,
+    here: bool,
+    *,
+    foreign: bool = False,
 ) -> Line:
-    """Draw one chunk: the scissors when it is clipped, its id, how much of it was read, how long it is."""
+    """Draw one chunk: the scissors when it is clipped, its id, how much of it was read, how long it is.
+
+    One that holds a foreign vector has that sign instead: no search in its space finds what it says.
+    """
     signs = frame.signs
     line = Line(_ground(here, frame.focused))
     clipped = ceiling is not None and row.chars is not None and row.chars > ceiling
-    line.add(signs.clipped if clipped else "", Tone.WARN).to(columns.id[0])
-    line.add(clip_middle(row.id, columns.id[1], signs.more), bold=here)
+    if foreign:
+        line.add(signs.differs, Tone.ERROR, bold=True)
+    else:
+        line.add(signs.clipped if clipped else "", Tone.WARN)
+    line.to(columns.id[0]).add(clip_middle(row.id, columns.id[1], signs.more), bold=here)
     if columns.bar[1]:
         line.to(columns.bar[0])
         if scale is not None and row.chars is not None:

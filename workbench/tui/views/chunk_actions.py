@@ -23,6 +23,10 @@ IN_LIST = (
     _YANK,
 )
 
+FOREIGN = _action(
+    "next_foreign", "f", "f", "next foreign", "go to the next chunk whose vector a fallback wrote, by a routing log"
+)
+
 MATCHES = (
     _action("next_match", "n", "n", "next match", "go to the next place with what the list is filtered by"),
     _action("previous_match", "N", "N", "match before", "go to the match before", in_footer=False),

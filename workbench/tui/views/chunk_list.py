@@ -34,6 +34,7 @@ class ChunkList:
         clipping: the lengths, for the scale that the bars share with the view of the ceiling.
         source_says_more: whether sources say what ids do not; None before the first page.
         opened: the chunk that stands in the place of the list.
+        foreign: ids of which a routing log says that a fallback wrote their vectors.
         so_far: how many were found while a listing is made; why: what went wrong.
     """
 
@@ -50,6 +51,7 @@ class ChunkList:
     opened: OpenChunk | None = None
     so_far: int | None = None
     why: str = ""
+    foreign: frozenset[str] = frozenset()
 
     @property
     def total(self) -> int:
@@ -88,7 +90,9 @@ class ChunkList:
     def draw_row(self, row: ChunkRow, frame: Frame, here: bool) -> Line:
         """Draw one chunk."""
         columns = self.columns(frame.width, frame.signs)
-        return row_line(row, columns, self._scale(columns.bar[1]), self.ceiling, frame, here)
+        return row_line(
+            row, columns, self._scale(columns.bar[1]), self.ceiling, frame, here, foreign=row.id in self.foreign
+        )
 
     def _scale(self, cells: int) -> Scale | None:
         clipping = self.clipping
@@ -103,7 +107,7 @@ class ChunkList:
         if everything is None and self.report is not None:
             everything = self.report.fingerprints.count
         total = self.listing.total if self.listing is not None else None
-        summary = Summary(self.query, total, everything, cursor, making, self.so_far, self.why)
+        summary = Summary(self.query, total, everything, cursor, making, self.so_far, self.why, len(self.foreign))
         rows = [
             summary_line(summary, frame),
             head_line(self.columns(frame.width, frame.signs), self.query, frame.signs),

@@ -20,7 +20,7 @@ from workbench.tui.pages.chunk import OpenChunk
 from workbench.tui.pages.chunks import Columns
 from workbench.tui.pages.parts import FRAME_ROWS, Frame
 from workbench.tui.views import Desk, Subject, View
-from workbench.tui.views.chunk_actions import IN_CHUNK, IN_LIST, MATCHES, PARTS
+from workbench.tui.views.chunk_actions import FOREIGN, IN_CHUNK, IN_LIST, MATCHES, PARTS
 from workbench.tui.views.chunk_list import EVERYTHING, ChunkList
 from workbench.tui.views.yank import offer
 from workbench.tui.widgets.chunk_table import LEFT, PAGE, RIGHT, ChunkTable, TableHead
@@ -28,7 +28,9 @@ from workbench.tui.widgets.lines import LineList, look_of
 from workbench.tui.widgets.opened_chunk import OpenedChunk
 from workbench.tui.widgets.typed import Question
 
-_LISTING, _PAGES, _CHUNK, _SCALE, _JUMP = "listing", "pages", "chunk", "scale", "jump"
+_LISTING, _PAGES, _CHUNK, _SCALE, _JUMP, _FOREIGN = "listing", "pages", "chunk", "scale", "jump", "foreign"
+_MOST_FOREIGN = 1_000
+"""How many ids of a routing log are looked for in the list."""
 _CYCLE = (SortBy.STORED, SortBy.CHARS, SortBy.ID, SortBy.SOURCE, SortBy.FINGERPRINT)
 _TYPING_SECONDS = 0.12
 """How long a filter rests before it is searched for."""
@@ -37,7 +39,7 @@ _TYPING_SECONDS = 0.12
 class Chunks(View):
     """The list, or the chunk that was opened from it."""
 
-    ACTIONS: ClassVar[tuple[Action, ...]] = (*IN_LIST, *IN_CHUNK, *MATCHES, *PARTS)
+    ACTIONS: ClassVar[tuple[Action, ...]] = (*IN_LIST, FOREIGN, *IN_CHUNK, *MATCHES, *PARTS)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings_of(ACTIONS)]
 
     def __init__(self, desk: Desk) -> None:
@@ -66,6 +68,9 @@ class Chunks(View):
         if subject is not None and self.subject is not None and subject.key == self.subject.key:
             self._state.report = subject.space.report
         super().show(subject)
+        if subject is not None and self._state.foreign is not subject.space.foreign:
+            self._state.foreign = subject.space.foreign
+            self._redraw_shown()
         if subject is not None and _LISTING not in self.asked:
             self._take_up()
         if subject is not None and self._state.clipping is None and subject.space.report is not None:
@@ -230,9 +235,10 @@ class Chunks(View):
         """Give the keys of the list, or of the opened chunk."""
         state = self._state
         if state.opened is None:
+            foreign = (FOREIGN,) if state.foreign else ()
             if self._state.ceiling is None:
-                return tuple(action for action in IN_LIST if action.id != "clipped_only")
-            return IN_LIST
+                return (*foreign, *(action for action in IN_LIST if action.id != "clipped_only"))
+            return (*IN_LIST[:1], *foreign, *IN_LIST[1:])
         matches = MATCHES if self.chunk.landmarks.matches else ()
         parts = PARTS if state.opened.parts > 1 else ()
         there = {"to_cut": self.chunk.landmarks.cut >= 0, "to_metadata": self.chunk.landmarks.metadata >= 0}
@@ -343,6 +349,32 @@ class Chunks(View):
             self.table.move_to(place)
 
         self.ask(_JUMP, lambda namespace, job: listing.position_of(wanted, job), then, what="looking for it")
+
+    def action_next_foreign(self) -> None:
+        """Go to the next chunk with a foreign vector; after the last one comes the first."""
+        state, listing = self._state, self._state.listing
+        if listing is None or state.opened is not None:
+            return
+        ids = sorted(state.foreign)[:_MOST_FOREIGN]
+        cursor = self.table.cursor
+
+        def work(_namespace: Namespace, job: Job) -> list[int]:
+            found = []
+            for done, id in enumerate(ids):
+                job.progress(done, len(ids))
+                place = listing.position_of(id, job)
+                found += [place] if place is not None else []
+            return sorted(found)
+
+        def then(places: list[int]) -> None:
+            if not places:
+                self.desk.say("none of them is listed here")
+                return
+            place = next((each for each in places if each > cursor), places[0])
+            self.table.move_to(place)
+            self.desk.say(f"{number(places.index(place) + 1)} of {number(len(places))} by another embedder")
+
+        self.ask(_FOREIGN, work, then, what="looking for them")
 
     # --- the opened chunk --------------------------------------------------------------------------------------
 

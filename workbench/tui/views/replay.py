@@ -554,7 +554,10 @@ class ReplayView(View):
             self.redraw()
 
     def action_open_keys(self) -> None:
-        """List the keys of the chosen namespace."""
+        """List the keys of the chosen namespace; from these, go to the chunk under the cursor."""
+        if self.keys.opened:
+            self.keys.go()
+            return
         state = self.state
         if state is None or not state.entries:
             return
