@@ -352,6 +352,15 @@ async def test_25_a_fallback_asked_for_the_primarys_model_fails_whenever_the_pri
     assert [each["warn"] for each in told.document["transitions"]] == ["primary->fallback"]
     models = {line["gen_ai.request.model"] for line in _attempts(path)}
     assert models == {"text-embedding-3-small"}
+    shown = " ".join(workbench(path.parent, "replay", path).out.split())
+    assert "both legs were asked for the model 'text-embedding-3-small', and the fallback never answered" in shown
+
+
+async def test_25_the_primarys_model_from_another_host_is_no_reason_for_a_remark(path: Path) -> None:
+    """What the refusal of a mixed pair recommends must not be held against anybody."""
+    routed = Routed(log=path, primary_model=("bge-m3", 3), fallback_model=("bge-m3", 3))
+    await routed.batch("error", items=1)
+    assert "both legs" not in workbench(path.parent, "replay", path).out
 
 
 def test_26_a_primary_that_is_never_left_alone_shows_its_attempts_and_what_a_threshold_would_have_spared(

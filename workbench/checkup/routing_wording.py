@@ -158,5 +158,8 @@ def odd(replay: Replay) -> list[str]:
         )
     if replay.same_model_asked is not None:
         asked = replay.same_model_asked
-        said.append(f"both legs were asked for the model '{asked}', which a fallback of another provider rarely has")
+        said.append(
+            f"both legs were asked for the model '{asked}', and the fallback never answered: another provider rarely "
+            "has a model of that name"
+        )
     return said

@@ -210,7 +210,12 @@ class Replay:
 
     @cached_property
     def same_model_asked(self) -> str | None:
-        """Name the model that both legs were asked for, when all of their attempts ask for one and the same."""
+        """Name the model that both legs were asked for, when the fallback was asked for no other and never answered.
+
+        A fallback that serves the primary's model, and answers, is how it should be.
+        """
+        if any(each.leg is Leg.FALLBACK and returned(each.outcome) for each in self.calls.rows.shapes):
+            return None
         asked = {
             leg: {each.request_model for each in self.calls.rows.shapes if each.leg is leg and each.request_model}
             for leg in Leg
