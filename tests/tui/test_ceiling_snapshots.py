@@ -12,8 +12,13 @@ from tests.tui import clipped_scene, scenes
 from tests.tui.clipped_scene import Written, only
 from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew
 from tests.tui.fakes import FakeNamespace
+from workbench.checkup.exact import ExactCut
+from workbench.checkup.proof import Proof
+from workbench.checkup.report import ExactClip
 from workbench.core.fingerprint import Fingerprint
+from workbench.embedders.opening import LOCAL
 from workbench.index.model import FingerprintCount
+from workbench.reindex.proving import Rank
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.views.ceiling import Ceiling
@@ -24,19 +29,26 @@ SIZES = pytest.mark.parametrize("size", [SMALL_TERMINAL, LARGE_TERMINAL], ids=["
 
 @pytest.fixture
 def picture(snap_compare: Callable[..., bool], monkeypatch: pytest.MonkeyPatch) -> Picture:
-    """Compare the view of a namespace once ``ready`` is on it and ``keys`` were pressed."""
+    """Compare the view of a namespace once ``ready`` is on it; keys are pressed when ``first``, else it, is there."""
     monkeypatch.setattr("workbench.tui.views.ceiling.perf_counter", lambda: 0.0)
 
     def compare(
-        namespace: FakeNamespace, size: tuple[int, int], *keys: str, ready: str = "", **options: object
+        namespace: FakeNamespace,
+        size: tuple[int, int],
+        *keys: str,
+        ready: str = "",
+        first: str | None = None,
+        **options: object,
     ) -> bool:
         app = WorkbenchApp(("support/index.duckdb",), only(namespace), **options)  # type: ignore[arg-type]
-        return snap_compare(app, terminal_size=size, run_before=_ready(namespace, keys, ready))
+        return snap_compare(app, terminal_size=size, run_before=_ready(namespace, keys, ready, first))
 
     return compare
 
 
-def _ready(namespace: FakeNamespace, keys: tuple[str, ...], ready: str) -> Callable[[Pilot[int]], Awaitable[None]]:
+def _ready(
+    namespace: FakeNamespace, keys: tuple[str, ...], ready: str, first: str | None
+) -> Callable[[Pilot[int]], Awaitable[None]]:
     async def run_before(pilot: Pilot[int]) -> None:
         main = pilot.app.screen
         assert isinstance(main, MainScreen)
@@ -44,10 +56,10 @@ def _ready(namespace: FakeNamespace, keys: tuple[str, ...], ready: str) -> Calla
         await pilot.press("j", "3")
         texts = "stopped reading here" if isinstance(namespace, Written) and namespace.written else ""
 
-        def there() -> bool:
-            return any((ready or texts) in each.canvas.text for each in main.query(Ceiling))
+        def there(wanted: str = ready or texts) -> bool:
+            return any(wanted in each.canvas.text for each in main.query(Ceiling))
 
-        await _until(pilot, there)
+        await _until(pilot, lambda: there(first or ready or texts))
         await pilot.press(*keys)
         await _until(pilot, there)
         await _until(pilot, lambda: main.settled or "so far" in ready)
@@ -153,3 +165,22 @@ def test_without_colours(picture: Picture, monkeypatch: pytest.MonkeyPatch) -> N
     """NO_COLOR: another fill, another bar, another gutter."""
     monkeypatch.setenv("NO_COLOR", "1")
     assert picture(clipped_scene.handbook(), SMALL_TERMINAL)
+
+
+@SIZES
+def test_what_was_proved(picture: Picture, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below the text of the chunk: the rank at which its own lost text finds it, and what it should be."""
+    rank = Rank("guide/refunds.md#4", 41, 1_000, 8_214)
+    words = "Exceptions apply when the order was made to measure, opened and not resealable."
+    monkeypatch.setattr("workbench.checkup.proof.embedder_for", lambda *_: LOCAL[0])
+    monkeypatch.setattr("workbench.checkup.proof.prove", lambda *given: given[-1](Proof(rank.id, rank, words)))
+    assert picture(clipped_scene.handbook(), size, "p", ready="Proof", first="stopped reading here")
+
+
+@SIZES
+def test_characters_and_tokens(picture: Picture, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both answers on one row, the cut where the tokens end and not at the ceiling."""
+    exact = ExactClip("all-MiniLM-L6-v2", 512, 402_118)
+    monkeypatch.setattr("workbench.checkup.ceiling.exact_clip", lambda *_: (exact, ()))
+    monkeypatch.setattr("workbench.tui.views.ceiling.exact_cut", lambda *_: ExactCut(exact.tokenizer, 1_874))
+    assert picture(clipped_scene.handbook(), size)
