@@ -91,6 +91,7 @@ ACTIONS: tuple[Action, ...] = (
     _action("view_chunks", "2", "2", "chunks", "every chunk of a namespace", Place.NAMESPACE, in_footer=False),
     _action("view_ceiling", "3", "3", "ceiling", "what an embedder never read", Place.NAMESPACE, in_footer=False),
     _action("view_vectors", "4", "4", "vectors", "which vectors no search can use", Place.NAMESPACE, in_footer=False),
+    _action("view_probe", "5", "5", "probe", "ask a namespace something, exactly", Place.NAMESPACE, in_footer=False),
     _action("view_steps", "1", "1", "steps", "what happened in a recording", Place.RECORDING, in_footer=False),
     _action(
         "view_retrievals", "2", "2", "retrievals", "what a recording found, and why", Place.RECORDING, in_footer=False

@@ -28,6 +28,7 @@ _LATER = (
     "views.chunks",
     "views.ceiling",
     "views.vectors",
+    "views.probe",
     "views.steps",
     "views.retrievals",
     "screens.incoming",

@@ -149,6 +149,10 @@ class MainScreen(ShownScreen):
         """Look at the vectors."""
         self.desk.want_view("vectors")
 
+    def action_view_probe(self) -> None:
+        """Ask a namespace something."""
+        self.desk.want_view("probe")
+
     def action_view_steps(self) -> None:
         """Look at what happened in a recording."""
         self.desk.choose_view("steps")

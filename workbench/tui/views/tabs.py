@@ -50,6 +50,12 @@ def _vectors(desk: Desk) -> View:
     return Vectors(desk)
 
 
+def _probe(desk: Desk) -> View:
+    from workbench.tui.views.probe import Probe
+
+    return Probe(desk)
+
+
 def _clipped(report: NamespaceReport, signs: Signs) -> tuple[str, Tone]:
     clipped = report.ceiling.clipped
     return (f"{signs.clipped} {number(clipped.count)}" if clipped is not None and clipped.count else "", Tone.WARN)
@@ -118,4 +124,5 @@ TABS = (
     Tab("chunks", "Chunks", _chunks),
     Tab("ceiling", "Ceiling", _ceiling, _clipped),
     Tab("vectors", "Vectors", _vectors, _unusable),
+    Tab("probe", "Probe", _probe),
 )
