@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, BinaryIO
 
 import msgspec
+import numpy as np
 import orjson
 
 from workbench.core.fingerprint import parse_fingerprint
@@ -29,6 +30,7 @@ from workbench.routing.model import (
 
 _MOST_PROBLEMS = 20
 _MOST_KINDS = 5
+_LINE_FEED, _BRACE = b"\n{"
 
 _decoder = msgspec.json.Decoder(Line)
 _attempts = msgspec.json.Decoder(AttemptLine)
@@ -111,8 +113,10 @@ def read_pieces(file: BinaryIO) -> Iterator[Piece | Record | LogProblem]:
 
 def _each_begins(block: LineBlock) -> bool:
     """Say whether every line begins as an object: an empty one would shift the numbers of those after it."""
-    data = block.data
-    return data.startswith(b"{") and data.count(b"\n{") + 1 == block.count
+    # Looked at as numbers: a search for two bytes costs a tenth of all that a replay does.
+    octets = np.frombuffer(block.data, np.uint8)
+    begins = np.flatnonzero(octets[:-1] == _LINE_FEED) + 1
+    return block.data.startswith(b"{") and bool((octets[begins] == _BRACE).all())
 
 
 def _decode_block(block: LineBlock) -> list[Line] | None:
