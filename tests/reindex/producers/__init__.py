@@ -1,0 +1,1 @@
+"""Programs that run with the producers' own packages, and without this one."""
