@@ -196,7 +196,7 @@ def test_the_index_says_itself_which_rows_are_foreign_and_the_finding_counts_onc
     log = written(tmp_path / "routing.jsonl", CONTAMINATED)
     ran = workbench(tmp_path, "check", index, "--routing-log", log, "--json")
     (namespace,) = ran.json["sources"][0]["namespaces"]
-    assert "by a routing log 1 row holds a vector of another embedder: doc.md#2" in namespace["notes"]
+    assert "a routing log tells that 1 row was written by another embedder: doc.md#2" in namespace["notes"]
     assert "contaminated-by-fallback" not in [each["code"] for each in namespace["findings"]]
     assert ran.json["findings"]["warning"] == 1
 

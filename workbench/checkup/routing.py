@@ -68,8 +68,9 @@ def with_foreign_rows(report: SourceReport, joined: Sequence[ContaminatedRows]) 
 
 
 def _foreign_note(ids: list[str]) -> str:
-    hold = verb(len(ids), "holds a vector", "hold vectors")
-    return f"by a routing log {counted(len(ids), 'row')} {hold} of another embedder: {_some(ids)}"
+    # Told as the log tells it: whether they were embedded again since, it does not know.
+    written = verb(len(ids), "was", "were")
+    return f"a routing log tells that {counted(len(ids), 'row')} {written} written by another embedder: {_some(ids)}"
 
 
 def _some(ids: Sequence[str]) -> str:
