@@ -56,6 +56,10 @@ def test_numbers_words_and_escaped_letters_are_found() -> None:
     assert len(hits_in("abc", b'{"a": "\\u0061bc"}')) == 1
 
 
+def test_a_secret_in_raw_headers_is_not_found() -> None:
+    assert len(hits_in("hunter", {"raw": [["x-api-key", "hunter2hunter2"], ["x-game", "hunters"]]})) == 1
+
+
 def test_json_inside_a_string_is_searched_as_json() -> None:
     inner = json.dumps({"order": {"id": "A-17"}, "note": json.dumps(["A-17 again"])})
     found = hits_in("a-17", {"arguments": inner})

@@ -141,6 +141,19 @@ def test_several_members_of_gzip_are_one_text(tmp_path: Path) -> None:
         assert recording.notes == ()
 
 
+def test_what_cannot_be_unpacked_is_told_apart(tmp_path: Path) -> None:
+    wide: dict[int, int] = {zstd.CompressionParameter.window_log: 28, zstd.CompressionParameter.compression_level: 1}
+    packer = zstd.ZstdCompressor(options=wide)
+    for packed, said in (
+        (gzip.compress(b""), "unpacks to nothing"),
+        (gzip.compress(gzip.compress(lines(2))), "was packed more than once"),
+        (packer.compress(lines(2)) + packer.flush(), "a window of more than 128 MiB"),
+        (gzip.compress(lines(2))[:5], "nothing can be unpacked"),
+    ):
+        with pytest.raises(RecordingError, match=said):
+            open_recording(written(tmp_path, packed))
+
+
 def test_a_gzip_bomb_is_left_alone(tmp_path: Path) -> None:
     path = bomb(tmp_path / "bomb.gz", 100)
     assert path.stat().st_size < 200_000
@@ -180,10 +193,13 @@ def test_lines_behind_a_damaged_first_line_are_kept(tmp_path: Path) -> None:
         assert [(note.line, note.byte) for note in recording.notes] == [(1, 0)]
 
 
-def test_damage_that_both_readings_find_is_said_once(tmp_path: Path) -> None:
-    data = b'{"a":1}{"b":2}\n{"c":{"type":"x"}\n{"type":"y"}\n'
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [(b'{"a":1}{"b":2}\n{"c":{"type":"x"}\n{"type":"y"}\n', 3), (b'{"a":[3,4]}}', 1), (b'{"a":[3,4]},', 1)],
+)
+def test_damage_that_both_readings_find_is_said_once(tmp_path: Path, data: bytes, line: int) -> None:
     with open_recording(written(tmp_path, data)) as recording:
-        assert [note.line for note in report_on(recording).notes] == [3]
+        assert [note.line for note in report_on(recording).notes] == [line]
 
 
 def test_a_file_that_is_damaged_all_over_says_so_in_bounded_words(tmp_path: Path) -> None:

@@ -300,6 +300,7 @@ def test_secrets_are_masked_by_key_and_by_how_they_begin_and_counts_of_tokens_su
         "token_count": 7,
         "usage": {"total_tokens": 9, "tokens": "many"},
         "clientSecret": "s3cr3t",
+        "rawHeaders": [["x-api-key", "k"], ["accept", "text/html"]],
     }
     out, summary = summarize(tmp_path, json.dumps(value).encode(), Options(redact=True))
     shown = json.loads(out)
@@ -313,5 +314,6 @@ def test_secrets_are_masked_by_key_and_by_how_they_begin_and_counts_of_tokens_su
         "token_count": 7,
         "usage": {"total_tokens": 9, "tokens": "many"},
         "clientSecret": "[redacted]",
+        "rawHeaders": [["x-api-key", "[redacted]"], ["accept", "text/html"]],
     }
-    assert summary.masked == 7
+    assert summary.masked == 8

@@ -216,6 +216,13 @@ class TestCopying:
         assert made.said == "2 secrets masked, 1 vector as shape"
         assert self.copy_of(payload, "api_key") == Copied("[redacted]", "the value", "the secret masked")
 
+    def test_raw_headers_are_masked_where_they_stand_and_in_copies(self) -> None:
+        payload = {"raw": [["x-api-key", "abcdefgh123"], ["accept", "text/html"]]}
+        shown = "\n".join(lines_of(tree_of(payload)))
+        assert "abcdefgh123" not in shown
+        assert "text/html" in shown
+        assert self.copy_of(payload, "raw.0.1") == Copied("[redacted]", "the value", "the secret masked")
+
     def test_what_is_too_large_or_too_deep_is_refused_with_a_way_out(self) -> None:
         tree = tree_of({"big": ["x" * 1_000] * 6_000, "deep": json.loads("[" * 900 + "]" * 900)})
         big = copied(node_at(tree, "big"))

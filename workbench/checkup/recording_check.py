@@ -75,10 +75,11 @@ def joined_anew(
 
 
 def _once(notes: Sequence[Note]) -> tuple[Note, ...]:
-    """Leave out what is said twice, since the file is read twice; the second reading may not know the line."""
+    """Leave out what is said twice, since the file is read twice; the second reading may say less."""
     said: dict[tuple[str, int | None, bool], Note] = {}
     for note in notes:
-        said.setdefault((note.message.replace(f" (line {note.line})", ""), note.byte, note.left_out), note)
+        what = note.message.replace(f" (line {note.line})", "").partition(";")[0]
+        said.setdefault((what, note.byte, note.left_out), note)
     return tuple(said.values())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
-from workbench.recordings import plain, scanner, spans, values
+from workbench.recordings import plain, scanner, spans, unpacking, values
 from workbench.recordings.far_index import FarIndex, Gone
 from workbench.recordings.model import Head, Note, RecordingError, Span, Unreadable
 from workbench.recordings.spans import Child, Form, Found
@@ -337,6 +337,13 @@ def refuse(document: FileDocument) -> RecordingError:
     if document.form != Form.TEXT and damage is not None:
         problem = Unreadable.TRUNCATED if damage.message.startswith("cut") else Unreadable.DAMAGED
         return RecordingError(problem, f"{document.name} holds nothing that can be read: {damage.message}")
+    packing = unpacking.recognise(document.head.text)
+    if packing is not None:
+        return RecordingError(
+            Unreadable.NOT_READABLE_YET,
+            f"{document.name} was packed more than once: what is unpacked from it is {packing} data; unpack it once "
+            "yourself and give the result",
+        )
     what = "text" if b"\0" not in document.head.text and document.head.text.isascii() else "data"
     return RecordingError(
         Unreadable.NOT_A_RECORDING,

@@ -18,7 +18,7 @@ from workbench.recordings.browsing import members_of
 from workbench.recordings.model import Span, Step
 from workbench.recordings.plain import is_plain
 from workbench.recordings.scanner import Damage, Token
-from workbench.recordings.secrets import is_secret_key, mask_text, mask_under, name_over
+from workbench.recordings.secrets import is_secret_key, mask_text, mask_under, name_in, name_over
 from workbench.recordings.wide import is_alias
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _PIECE = 1 << 20
 _SHOWN = 60
 _TELL_SECONDS = 0.05
 _MOST_LEVELS = 3
+_LONGEST_PAIR = 65_536
 _FEW_NUMBERS = 8
 _LITERAL_RUN = re.compile(r"[A-Za-z0-9 _.:;,+*=()\[\]{}#@!?$%^|~-]+")
 _NUMBER = re.compile(rb"[^\[\],\s]+")
@@ -306,6 +307,8 @@ class _Search:
             if name == "value" and parent.keyed and parent.begin >= 0:
                 name = name_over(name, _label(data, parent.begin))
             shown = mask_under(name, text)
+            if self._holds(shown) and not parent.keyed and parent.begin >= 0 and parent.count == 2:
+                shown = mask_under(_header(data, parent.begin) or name, text)
             if self._holds(shown):
                 yield Part.VALUE, here, shown
 
@@ -334,6 +337,12 @@ class _Held:
 def _label(data: bytes, begin: int) -> object:
     value = values.parse_beginning(data, begin, len(data))[0]
     return value.get("name", value.get("key")) if isinstance(value, dict) else None
+
+
+def _header(data: bytes, begin: int) -> str:
+    """Give the name that the second of two strings stands under."""
+    value = values.parse_beginning(data, begin, min(len(data), begin + _LONGEST_PAIR))[0]
+    return name_in(value) if isinstance(value, list) else ""
 
 
 def _excerpt(text: str, needle: str) -> str:

@@ -37,7 +37,7 @@ def find_secrets(value: object) -> dict[tuple[str | int, ...], str]:
     """Find the strings of a parsed value that hold a secret: the way to each, and what may be shown of it.
 
     Under the name of a secret every string is one, those in lists too; so is the ``value`` beside a ``name`` that says
-    so, as headers are recorded. Numbers never are: counts of tokens survive.
+    so, and the second of two, as headers are recorded. Numbers never are: counts of tokens survive.
     """
     found: dict[tuple[str | int, ...], str] = {}
     waiting: list[tuple[object, tuple[str | int, ...], str]] = [(value, (), "")]
@@ -50,8 +50,11 @@ def find_secrets(value: object) -> dict[tuple[str | int, ...], str]:
                 if isinstance(each, str | dict | list):
                     waiting.append((each, (*path, key), under))
         elif isinstance(node, list):
+            under = name_in(node) or name
             waiting += [
-                (each, (*path, index), name) for index, each in enumerate(node) if isinstance(each, str | dict | list)
+                (each, (*path, index), under if index else name)
+                for index, each in enumerate(node)
+                if isinstance(each, str | dict | list)
             ]
         elif isinstance(node, str):
             shown = mask_under(name, node)
@@ -63,6 +66,11 @@ def find_secrets(value: object) -> dict[tuple[str | int, ...], str]:
 def name_over(key: str, label: object) -> str:
     """Give the name that a field of an object stands under; ``label`` is what the object has as ``name`` or ``key``."""
     return label if key == "value" and isinstance(label, str) else key
+
+
+def name_in(items: list[object]) -> str:
+    """Give the name that the second of two strings stands under, as raw headers are recorded; "" where none does."""
+    return items[0] if len(items) == 2 and isinstance(items[0], str) and isinstance(items[1], str) else ""
 
 
 def is_secret_key(name: str) -> bool:

@@ -39,6 +39,10 @@ class _Broken(Exception):
     """The compressed bytes are damaged."""
 
 
+class _TooWide(_Broken):
+    """They refer back further than is kept in memory."""
+
+
 class _Decompressor(Protocol):
     @property
     def ended(self) -> bool: ...
@@ -92,7 +96,7 @@ class _Zstd:
         try:
             return self._inner.decompress(data, _PIECE)
         except (zstd.ZstdError, MemoryError) as error:
-            raise _Broken from error
+            raise (_TooWide if "too much memory" in str(error) else _Broken) from error
 
 
 def recognise(head: bytes) -> str | None:
@@ -113,7 +117,8 @@ def unpack(
 
     ``checkpoint`` is called again and again, and may raise.
 
-    Raises RecordingError when it unpacks to absurdly more than it is (a bomb), or nothing comes out of it.
+    Raises RecordingError when it unpacks to absurdly more than it is (a bomb), when that needs more memory than is
+    given to it, or when nothing comes out of it.
     """
     whole = os.fstat(source).st_size
     written, at = 0, 0
@@ -133,6 +138,12 @@ def unpack(
                 break
         try:
             out = inner.feed(data)
+        except _TooWide:
+            raise RecordingError(
+                Unreadable.NOT_READABLE_YET,
+                f"{name} was packed with a window of more than 128 MiB, which is not kept in memory; unpack it with "
+                "zstd -d --long=31 and give the result",
+            ) from None
         except _Broken:
             cut_at = max(0, at - len(data))
             break
@@ -153,6 +164,8 @@ def unpack(
                 cut_at = at - len(data) if data else None
                 break
             inner = _new(packing)
+    if not written and cut_at is None:
+        raise RecordingError(Unreadable.EMPTY, f"{name} unpacks to nothing, so nothing was recorded; give another file")
     if not written:
         raise RecordingError(
             Unreadable.TRUNCATED if cut_at == whole else Unreadable.DAMAGED,

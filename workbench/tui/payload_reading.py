@@ -15,7 +15,7 @@ from workbench.recordings import scanner, spans, values
 from workbench.recordings.browsing import InMemory, Member, members_of, members_page, whole_step
 from workbench.recordings.model import Span, Step
 from workbench.recordings.plain import is_plain
-from workbench.recordings.secrets import MASK, mask_text, mask_under, name_over
+from workbench.recordings.secrets import MASK, mask_text, mask_under, name_in, name_over
 from workbench.recordings.wide import find_wide
 from workbench.tui.draw import wrap
 from workbench.tui.payload import Holds, Made, Name, Node, PayloadTree, Shapes, Sort
@@ -142,12 +142,13 @@ def _children(node: Node, text: Text, members: Sequence[Member], job: Job) -> li
     names = [member.name for member in members]
     keyed = bool(names) and isinstance(names[0], str)
     label = _label(text, members) if keyed else None
+    header = "" if keyed else _header(text, members)
     shapes = _shapes(text, node, keyed=keyed)
     last = {name: at for at, name in enumerate(names)}
     made: list[Node] = []
     for at, member in enumerate(members):
         job.checkpoint()
-        under = name_over(member.name, label) if isinstance(member.name, str) else node.under
+        under = name_over(member.name, label) if isinstance(member.name, str) else (at and header) or node.under
         known = shapes if last[member.name] == at else {}
         made.append(_node(text, member, node, under, known, name=member.name))
     return made
@@ -160,6 +161,13 @@ def _label(text: Text, members: Sequence[Member]) -> object:
         if member.name in ("name", "key") and member.span.size < 1_024:
             found[member.name] = values.parse_beginning(text.read(member.span), 0, member.span.size)[0]
     return found.get("name", found.get("key"))
+
+
+def _header(text: Text, members: Sequence[Member]) -> str:
+    """Give the name that the second of two strings stands under."""
+    if len(members) != 2 or members[0].name != 0 or any(member.span.size >= 65_536 for member in members):
+        return ""
+    return name_in([values.parse_beginning(text.read(each.span), 0, each.span.size)[0] for each in members])
 
 
 def _shapes(text: Text, node: Node, *, keyed: bool) -> Shapes:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
+from textual.timer import Timer
+
 from workbench.core.text import utf16_length, utf16_split
 from workbench.tui.pages.chunk import PART, Landmarks, OpenChunk, chunk_page
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.widgets.detail import Detail
+
+_SETTLES = 0.3
 
 
 class OpenedChunk(Detail):
@@ -19,6 +23,7 @@ class OpenedChunk(Detail):
         self.landmarks = Landmarks()
         self.cut_due = False
         self._match_due = False
+        self._settled: Timer | None = None
 
     def open(self, opened: OpenChunk | None) -> None:
         """Show a chunk from its beginning, or at the first place with what was searched for, or at its cut."""
@@ -33,16 +38,22 @@ class OpenedChunk(Detail):
     def rows_changed(self) -> None:
         """Draw the page; once there is room, go to the first place with what was searched for, or to the cut."""
         super().rows_changed()
-        if self.cut_due and self.opened is not None and self.size.height > 1:
-            self.cut_due = False
-            self.call_after_refresh(self.go_to, self.landmarks.cut)
+        if self.cut_due and self.opened is not None and self.size.height > 1 and self.size.width:
+            # The pane takes its size in steps, so the page is drawn, and its cut gone to, for each of them.
+            self.call_after_refresh(lambda: self.go_to(self.landmarks.cut))
+            if self._settled is None:
+                self._settled = self.set_timer(_SETTLES, self._stay)
         if self._match_due and self.size.height > 1:
             self._match_due = False
             if self.landmarks.matches:
                 self.call_after_refresh(self.go_to, self.landmarks.matches[0])
 
+    def _stay(self) -> None:
+        """From now on the page stays where the user puts it."""
+        self.cut_due, self._settled = False, None
+
     def _page_of(self, frame: Frame) -> Page:
-        if self.opened is None:
+        if self.opened is None or not self.size.width:  # not laid out yet: a page as narrow as can be helps nobody
             return Page()
         page, self.landmarks = chunk_page(self.opened, frame)
         return page
