@@ -9,10 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +20,6 @@ from workbench.index.adapters import labels_kept
 from workbench.index.adapters.detect import detect
 from workbench.index.expressions import Expressions
 from workbench.index.mapping import ModelColumn
-from workbench.index.model import Problem, SourceError
 from workbench.index.opening import attach, translate
 from workbench.index.schema import first_row
 from workbench.index.sql import CATALOG, literal, quoted
@@ -32,6 +28,7 @@ from workbench.index.writing import WriteError, transaction
 from workbench.reindex import living
 from workbench.reindex.copying import SIB, difference
 from workbench.reindex.leftovers import after_path, before_path, files_before, remove_file
+from workbench.reindex.lost_indexes import HNSW_METRIC, hnsw_indexes, lost, without_lost
 from workbench.reindex.model import ReindexError, Settings
 from workbench.reindex.sibling import ROWS, RUN, VECTORS, table
 from workbench.reindex.swapping import ChangedMeanwhile, Swapped, Way, like, refuse_log, take_place
@@ -41,20 +38,7 @@ if TYPE_CHECKING:
     from workbench.index.mapping import TableMapping
 
 NEW, BARE = "fresh", "bare"
-METRICS = ("cosine", "l2sq", "ip")
-HNSW_METRIC = "hnsw_metric"
-"""The fact of a build that says which metric the HNSW indexes had: the file forgets it."""
-
 _LISTED = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class LostIndex:
-    """An index that cannot be made here: its name, its table, and the statement that makes it again elsewhere."""
-
-    name: str
-    table: str
-    statement: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +55,6 @@ class PutBack:
     gone: int
 
 
-def lost_indexes(index: str, metric: str | None = None) -> tuple[LostIndex, ...]:
-    """Find the indexes of a file that a cure in place has to leave out. Raises SourceError."""
-    with attach(index) as attachment, attachment.cursor() as cursor:
-        return _lost(cursor, metric)
-
-
 def swap(index: str, sibling: str, settings: Settings, now_ms: int, job: Job | None = None) -> Swapped:
     """Put the vectors of a build in the place of those of a foreign file.
 
@@ -91,7 +69,7 @@ def swap(index: str, sibling: str, settings: Settings, now_ms: int, job: Job | N
     new, kept = after_path(index, sibling), before_path(index, sibling)
     fresh = like(real, new, NEW)
     try:
-        with _without_lost(real, new) as bare:
+        with without_lost(real, new) as bare:
             members = [Member(CATALOG, real), Member(SIB, sibling), fresh]
             # The old file stays attached read-only until the rename is done: while it is, nobody can write it.
             with together(*members, *([] if bare is None else [Member(BARE, bare, Access.WRITE)])) as workspace:
@@ -213,9 +191,9 @@ def _fill(workspace: Workspace, settings: Settings, bare: bool, job: Job | None)
         if not found.none:
             raise ChangedMeanwhile(found)
         metric = first_row(cursor, f"SELECT value FROM {table(RUN, SIB)} WHERE key = ?", [HNSW_METRIC])
-        lost = _lost(cursor, None if metric is None else json.loads(metric[0]))
+        gone = lost(cursor, None if metric is None else json.loads(metric[0]))
         if bare:
-            for name, schema in _hnsw(cursor, BARE):
+            for name, schema in hnsw_indexes(cursor, BARE):
                 cursor.execute(f"DROP INDEX {quoted(BARE)}.{quoted(schema)}.{quoted(name)}")
         cursor.execute(f"COPY FROM DATABASE {BARE if bare else CATALOG} TO {NEW} (SCHEMA)")
         _change_type(cursor, mapping, settings)
@@ -231,7 +209,7 @@ def _fill(workspace: Workspace, settings: Settings, bare: bool, job: Job | None)
                         f" SELECT {columns} FROM {_place(CATALOG, schema, name)}"
                     )
         cursor.execute(f"CHECKPOINT {NEW}")
-    return vectors, tuple(each.statement for each in lost)
+    return vectors, tuple(each.statement for each in gone)
 
 
 def _change_type(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, settings: Settings) -> None:
@@ -351,53 +329,6 @@ def _columns(cursor: duckdb.DuckDBPyConnection, schema: str, name: str) -> list[
 
 def _place(catalog: str, schema: str, name: str) -> str:
     return f"{quoted(catalog)}.{quoted(schema)}.{quoted(name)}"
-
-
-@contextmanager
-def _without_lost(real: str, new: str) -> Iterator[str | None]:
-    """Make a copy of a file from which indexes that are not known here can be dropped; None where there are none.
-
-    Another process copies: closing the file here would drop the lock of whoever reads it in this one.
-    """
-    if not lost_indexes(real):
-        yield None
-        return
-    bare, before = f"{new}.bare", os.stat(real)
-    script = "import shutil, sys; shutil.copyfile(sys.argv[1], sys.argv[2])"
-    try:
-        done = subprocess.run([sys.executable, "-I", "-c", script, real, bare], capture_output=True, check=False)
-        after = os.stat(real)
-        if done.returncode or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
-            raise SourceError(
-                Problem.BEING_WRITTEN, f"{real} could not be copied as it stands; try again", container="duckdb"
-            )
-        yield bare
-    finally:
-        remove_file(bare)
-
-
-def _hnsw(cursor: duckdb.DuckDBPyConnection, catalog: str) -> list[tuple[str, str]]:
-    rows = cursor.execute(
-        "SELECT index_name, schema_name, sql FROM duckdb_indexes() WHERE database_name = ?", [catalog]
-    ).fetchall()
-    return [(name, schema) for name, schema, sql in rows if _is_hnsw(sql)]
-
-
-def _is_hnsw(sql: str | None) -> bool:
-    return sql is not None and " USING HNSW" in sql.upper()
-
-
-def _lost(cursor: duckdb.DuckDBPyConnection, metric: str | None) -> tuple[LostIndex, ...]:
-    rows = cursor.execute(
-        "SELECT index_name, table_name, sql FROM duckdb_indexes() WHERE database_name = ? ORDER BY index_oid",
-        [CATALOG],
-    ).fetchall()
-    chosen = f" WITH (metric = '{metric}')" if metric in METRICS else ""
-    return tuple(
-        LostIndex(name, where, f"{sql.rstrip().removesuffix(';')}{chosen};")
-        for name, where, sql in rows
-        if _is_hnsw(sql)
-    )
 
 
 def _read_back(index: str, settings: Settings, vectors: int) -> None:

@@ -8,6 +8,7 @@ from workbench.index.opening import attach
 from workbench.index.schema import is_native
 from workbench.reindex import foreign, generations, swapping
 from workbench.reindex.generations import NamespaceGenerations
+from workbench.reindex.lost_indexes import METRICS, lost_indexes
 from workbench.reindex.model import ReindexError
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ def swap(index: str, sibling: str, settings: Settings, run_id: str, now_ms: int,
 
 def refuse_unasked(index: str, hnsw_metric: str | None) -> None:
     """Refuse to begin what would lose an index whose options nobody knows any more; raises ReindexError."""
-    lost = foreign.lost_indexes(index) if is_foreign(index) else ()
+    lost = lost_indexes(index) if is_foreign(index) else ()
     if lost and hnsw_metric is None:
         named = ", ".join(f"{each.name} on {each.table}" for each in lost)
         raise ReindexError(
             f"this file has HNSW indexes ({named}), which cannot be made here and whose metric the file does not keep; "
-            f"say it with --hnsw-metric ({', '.join(foreign.METRICS)}): the new file is without them, and the "
+            f"say it with --hnsw-metric ({', '.join(METRICS)}): the new file is without them, and the "
             "statements that make them again are given"
         )
 

@@ -18,7 +18,7 @@ from workbench.index.writing import WriteError
 from workbench.reindex import copying, leftovers, reporting, sibling
 from workbench.reindex.as_json import outcome_as_json
 from workbench.reindex.building import CONCURRENCY, Builder, Limits, Stop
-from workbench.reindex.foreign import HNSW_METRIC
+from workbench.reindex.lost_indexes import HNSW_METRIC
 from workbench.reindex.metering import Meter
 from workbench.reindex.model import Outcome, Progress, ReindexError, Resumable, RunState, Settings, Verification
 from workbench.reindex.origins import came_from, fingerprint_of, refuse_unasked, swap

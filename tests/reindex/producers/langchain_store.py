@@ -12,7 +12,7 @@ from langchain_community.vectorstores import DuckDB
 from langchain_core.embeddings import Embeddings
 
 
-class _Given(Embeddings):
+class _Given(Embeddings):  # type: ignore[misc, unused-ignore]  # untyped where its package is not there
     """Vectors that were made elsewhere, by text."""
 
     def __init__(self, path: str) -> None:
