@@ -36,6 +36,7 @@ class OpenChunk:
         ceiling: where the embedder stops reading, None when that is not known.
         needle: what the listing was filtered by; it is marked where it stands.
         part: which piece of PART characters of the text.
+        foreign: a routing log says that a fallback wrote its vector, whatever its fingerprint claims.
     """
 
     chunk: Chunk
@@ -44,6 +45,7 @@ class OpenChunk:
     ceiling: int | None = None
     needle: str = ""
     part: int = 0
+    foreign: bool = False
 
     @property
     def parts(self) -> int:
@@ -80,7 +82,7 @@ def chunk_page(opened: OpenChunk, frame: Frame) -> tuple[Page, Landmarks]:
     page.add(
         titled_rule(clip_middle(chunk.id, room, signs.more), frame.width, signs.rule, fact=place, focused=frame.focused)
     )
-    _fields(page, chunk, frame)
+    _fields(page, opened, frame)
     page.gap(frame)
     matches, cut = _text(page, opened, frame)
     metadata = -1
@@ -92,8 +94,8 @@ def chunk_page(opened: OpenChunk, frame: Frame) -> tuple[Page, Landmarks]:
     return page, Landmarks(matches, cut, metadata)
 
 
-def _fields(page: Page, chunk: Chunk, frame: Frame) -> None:
-    signs = frame.signs
+def _fields(page: Page, opened: OpenChunk, frame: Frame) -> None:
+    signs, chunk = frame.signs, opened.chunk
 
     def add(name: str, value: Line) -> None:
         page.add(Line().add(name, Tone.FAINT).to(_FIELD).extend(value.spans).cut(frame.width, signs.more))
@@ -105,6 +107,9 @@ def _fields(page: Page, chunk: Chunk, frame: Frame) -> None:
         return
     if chunk.fingerprint is not None:
         add("fingerprint", Line().add(chunk.fingerprint))
+    if opened.foreign:
+        said = Line().add(f"{signs.differs} ", Tone.ERROR, bold=True).add("a fallback wrote this vector", Tone.ERROR)
+        add("", said.add(", says a routing log that is open", Tone.MUTED))
     add("vector", Line().add(vector_summary(chunk.dims, chunk.norm, signs), Tone.ACCENT))
 
 

@@ -242,6 +242,7 @@ class Chunks(View):
         matches = MATCHES if self.chunk.landmarks.matches else ()
         parts = PARTS if state.opened.parts > 1 else ()
         there = {"to_cut": self.chunk.landmarks.cut >= 0, "to_metadata": self.chunk.landmarks.metadata >= 0}
+        there["neighbours"] = bool(state.opened.chunk.dims)
         return (*matches, *parts, *(action for action in IN_CHUNK if there.get(action.id, True)))
 
     def on_line_list_moved(self, message: LineList.Moved) -> None:
@@ -403,7 +404,9 @@ class Chunks(View):
                 self.desk.say("this chunk is gone from the file")
                 return
             ceiling = state.ceiling if exact is None else exact.at
-            state.opened = OpenChunk(chunk, place, listing.total, ceiling, state.query.contains)
+            state.opened = OpenChunk(
+                chunk, place, listing.total, ceiling, state.query.contains, foreign=chunk.id in state.foreign
+            )
             self.table.move_to(place)
             self._show_opened()
 
@@ -466,6 +469,15 @@ class Chunks(View):
     def action_to_metadata(self) -> None:
         """Go to the metadata."""
         self.chunk.go_to(self.chunk.landmarks.metadata)
+
+    def action_neighbours(self) -> None:
+        """Ask for what is nearest to the opened chunk."""
+        from workbench.tui.views.probe import Probe
+
+        opened = self._state.opened
+        view = self.desk.choose_view("probe") if opened is not None else None
+        if opened is not None and isinstance(view, Probe):
+            view.ask_like(opened.chunk.id)
 
     def action_next_match(self) -> None:
         """Go to the next place with what the list is filtered by."""

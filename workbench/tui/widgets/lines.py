@@ -19,7 +19,7 @@ from workbench.tui.draw import Line
 from workbench.tui.signs import ASCII, Signs
 from workbench.tui.theme import Palette, ThemedApp
 
-_PLAIN = str.maketrans("…–—·›→↑↓⟨⟩“”", '~--./>^v<>""')
+_PLAIN = str.maketrans("…–—·›→←↑↓⟨⟩“”", '~--./><^v<>""')
 """Typographic signs inside sentences, for terminals that get ASCII signs: one cell for one cell."""
 
 
