@@ -113,6 +113,13 @@ QUARANTINED = (
 )
 
 
+BEFORE = Standing(
+    3,
+    (Generation(3, OLD, "active", 8_214, 0), Generation(2, OLD, "retired", 8_100, 0)),
+    Held(LockHolder("python app.py", 41277), False),
+)
+
+
 def outcome(state: RunState, message: str, verification: Verification | None = None) -> Outcome:
     """Say how a run ended."""
     swapped = 4 if state is RunState.SWAPPED else None
@@ -159,17 +166,13 @@ def half_way(engine: FakeReindexer, watch: BuildWatch) -> None:
 class FakeReindexer:
     """Gives what it was made with; a build plays its script, then waits for the gate, the pause or the end."""
 
-    offered: Offered = Offered(OFFERS, (QUESTION,))
+    offered: Offered = field(default_factory=lambda: Offered(OFFERS, (QUESTION,)))
     planned: Plan | Exception = field(default_factory=plan)
     script: Script = half_way
     ends: Outcome | Exception = field(
         default_factory=lambda: outcome(RunState.VERIFIED, "verified; --swap puts it in place", VERIFICATION)
     )
-    stands: Standing = Standing(
-        3,
-        (Generation(3, OLD, "active", 8_214, 0), Generation(2, OLD, "retired", 8_100, 0)),
-        Held(LockHolder("python app.py", 41277), False),
-    )
+    stands: Standing = field(default_factory=lambda: BEFORE)
     swaps: Outcome | Exception = field(default_factory=lambda: outcome(RunState.SWAPPED, "swapped", VERIFICATION))
     gate: threading.Event = field(default_factory=threading.Event)
     now: float = 1_000.0

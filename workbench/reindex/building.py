@@ -130,7 +130,8 @@ class Builder:
             while running:
                 # What is under way is paid for: it is waited for and kept. What only waits to be sent again is not.
                 done, running = await asyncio.wait(running, timeout=_LOOK_S)
-                failure = failure or _failed(done)
+                found = _failed(done)
+                failure = found if failure is None else failure
                 if self._meter.waiting is not None:
                     break
         finally:
@@ -356,4 +357,6 @@ class Builder:
 
 
 def _failed(done: set[asyncio.Task[None]]) -> BaseException | None:
-    return next((task.exception() for task in done if task.exception() is not None), None)
+    """Give the first failure of these; all are asked for theirs, or the loop would complain of one nobody heard."""
+    failures = [task.exception() for task in done]
+    return next((each for each in failures if each is not None), None)

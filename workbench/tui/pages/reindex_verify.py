@@ -243,7 +243,7 @@ def _action(page: Page, guide: Guide, frame: Frame) -> None:
     elif outcome is not None and outcome.state is RunState.VERIFIED:
         act(page, frame, "enter", "swap", "one step: answers come from the new generation, the old one is kept")
     elif outcome is not None:
-        act(page, frame, "enter", "go on", "looks at the build again; D drops it, the index is untouched")
+        act(page, frame, "enter", "go on", "brings in what was written, checks again; D drops it")
 
 
 def spent_said(guide: Guide) -> str:

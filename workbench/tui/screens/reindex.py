@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar, TypeVar
 
 from textual import on
@@ -22,6 +23,7 @@ from workbench.core.text import inert
 from workbench.index.job import Cancelled, Job
 from workbench.reindex.building import Stop
 from workbench.reindex.model import Outcome, Plan, RunState
+from workbench.reindex.swapping import ChangedMeanwhile
 from workbench.tui.actions import bindings_of
 from workbench.tui.draw import number
 from workbench.tui.guide import BuildWatch, Choice, Guide, Offered, Standing, Step
@@ -216,7 +218,7 @@ class ReindexScreen(Screen[str]):
         what: str,
         work: Callable[[Job], T],
         then: Callable[[T], None],
-        failed: Callable[[str], None] | None = None,
+        failed: Callable[[Exception], None] | None = None,
         cancelled: Callable[[], None] = lambda: None,
     ) -> None:
         """Run ``work`` on a thread and ``then`` on the event loop; one thing at a time, a newer one ends the older."""
@@ -241,7 +243,7 @@ class ReindexScreen(Screen[str]):
         job: Job,
         work: Callable[[Job], T],
         then: Callable[[T], None],
-        failed: Callable[[str], None],
+        failed: Callable[[Exception], None],
         cancelled: Callable[[], None],
     ) -> None:
         try:
@@ -258,7 +260,7 @@ class ReindexScreen(Screen[str]):
         except Exception as error:
             if request == self._request:
                 self._over()
-                failed(why_of(error))
+                failed(error)
                 self.draw()
             return
         if request == self._request:
@@ -269,8 +271,8 @@ class ReindexScreen(Screen[str]):
     def _over(self) -> None:
         self._job, self.guide.busy, self.guide.pausing = None, "", False
 
-    def _failed(self, why: str) -> None:
-        self.guide.trouble = why
+    def _failed(self, error: Exception) -> None:
+        self.guide.trouble = why_of(error)
 
     # --- 1 choose, 2 plan ------------------------------------------------------------------------------------------
 
@@ -361,11 +363,11 @@ class ReindexScreen(Screen[str]):
         elif guide.leaving:
             self._leave(self._kept_said())
 
-    def _build_failed(self, why: str) -> None:
-        self.guide.trouble = why
+    def _build_failed(self, error: Exception) -> None:
+        self._failed(error)
         self._keep_path()
         if self.guide.leaving:
-            self._leave(why)
+            self._leave(self.guide.trouble)
 
     def _build_given_up(self) -> None:
         self._keep_path()
@@ -413,7 +415,19 @@ class ReindexScreen(Screen[str]):
             return
         verification = guide.outcome.verification
         self._session.quiet(guide.index)
-        self._do("swapping", lambda job: self._engine.swap(guide.index, path, verification, job), self._swapped)
+        self._do(
+            "swapping",
+            lambda job: self._engine.swap(guide.index, path, verification, job),
+            self._swapped,
+            self._not_swapped,
+        )
+
+    def _not_swapped(self, error: Exception) -> None:
+        """Keep the build; where rows were written meanwhile it goes on with these first."""
+        self._failed(error)
+        outcome = self.guide.outcome
+        if isinstance(error, ChangedMeanwhile) and outcome is not None:
+            self.guide.outcome = replace(outcome, state=RunState.PAUSED)
 
     def _swapped(self, outcome: Outcome) -> None:
         self.guide.outcome = outcome
@@ -687,7 +701,6 @@ def why_of(error: Exception) -> str:
     from workbench.embedders.failures import EmbedderError
     from workbench.embedders.pairs import EmbedderPairError
     from workbench.reindex.model import ReindexError
-    from workbench.reindex.swapping import ChangedMeanwhile
     from workbench.routing.log_writing import RoutingLogError
     from workbench.trust import NotAccepted, UnknownEmbedder
     from workbench.tui.reading import trouble_of
