@@ -33,7 +33,14 @@ class Asked:
 
 def probe_page(asked: Asked | None, ceiling: int | None, busy: bool, frame: Frame) -> Page:
     """Draw the question and its hits; ``ceiling`` is that of the namespace, where its texts are stored."""
-    page, signs = Page(), frame.signs
+    page = Page()
+    _draw(page, asked, ceiling, busy, frame)
+    page.lines = [line.cut(frame.width, frame.signs.more) for line in page.lines]
+    return page
+
+
+def _draw(page: Page, asked: Asked | None, ceiling: int | None, busy: bool, frame: Frame) -> None:
+    signs = frame.signs
     page.gap(frame)
     if asked is None:
         page.add(Line().add("Ask this namespace something", bold=True))
@@ -44,19 +51,18 @@ def probe_page(asked: Asked | None, ceiling: int | None, busy: bool, frame: Fram
         )
         page.gap(frame)
         page.add(keys_line([("t", "ask with a text"), ("c", "ask with a chunk, by its id")]))
-        return page
+        return
     _question(page, asked, frame)
     page.gap(frame)
     if asked.why:
         page.add(Line().add(f"{signs.bad} ", Tone.ERROR, bold=True).add("nothing was searched", bold=True))
         page.sentence(asked.why, frame.width, at_most=6)
-        return page
+        return
     if asked.answer is None:
         said = f"Searching {signs.reading}" if busy else "It was stopped"
         page.add(Line().add(said, bold=True).right(keys_line([("esc", "cancel")] if busy else []), frame.width))
-        return page
+        return
     _hits(page, asked.answer, ceiling, frame)
-    return page
 
 
 def _question(page: Page, asked: Asked, frame: Frame) -> None:

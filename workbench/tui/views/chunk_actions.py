@@ -41,6 +41,7 @@ IN_CHUNK = (
     _action("next_chunk", "right_square_bracket", "] [", "next, previous", "open the next chunk, or the one before"),
     _action("previous_chunk", "left_square_bracket", "[", "previous", "open the chunk before", in_footer=False),
     _action("to_cut", "c", "c", "cut", "go to where the embedder stopped reading"),
+    _action("neighbours", "b", "b", "neighbours", "search for the nearest chunks of this one"),
     _action("to_metadata", "m", "m", "metadata", "go to the metadata"),
     _YANK,
 )
