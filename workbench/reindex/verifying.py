@@ -21,6 +21,9 @@ PROBES = 20
 
 LANDS_AT = 0.99
 
+# In single numbers squares of usable vectors overflow and vanish: such rows are looked at again, number by number.
+_PATIENTLY = "sqrt(list_sum(list_transform(embedding::FLOAT[], lambda x: x::DOUBLE * x::DOUBLE)))"
+
 
 async def verify(sibling: Sibling, provider: BuildingProvider, job: Job | None = None) -> Verification:
     """Check the built generation whole, and embed a few chunks of it again. Raises EmbedderError from the probes."""
@@ -55,8 +58,8 @@ def standing_checks(sibling: Sibling, job: Job | None = None) -> tuple[Check, ..
         health = first_row(
             cursor,
             f"SELECT count(*), count(*) FILTER (n > 0 AND isfinite(n)), min(n), median(n), max(n)"
-            f" FROM (SELECT sqrt(list_sum(list_transform(embedding::FLOAT[], lambda x: x::DOUBLE * x::DOUBLE))) AS n"
-            f" FROM {table(VECTORS)})",
+            f" FROM (SELECT CASE WHEN isfinite(p) AND p > 0 THEN sqrt(p) ELSE {_PATIENTLY} END AS n FROM"
+            f" (SELECT embedding, TRY(array_inner_product(embedding, embedding)) AS p FROM {table(VECTORS)}))",
         )
     assert counts is not None
     assert keys is not None
