@@ -114,7 +114,7 @@ def _hits(page: Page, answer: Answered, ceiling: int | None, frame: Frame) -> No
 def _hit(place: int, hit: Hit, ceiling: int | None, frame: Frame) -> Line:
     signs, here = frame.signs, frame.focused and place == frame.selected
     line = Line(Ground.CURSOR if here else Ground.PLAIN)
-    line.add(f"{place + 1}".rjust(_RANK), Tone.MUTED).add(f"  {hit.score:.4f} ", bold=here)
+    line.add(f"{place + 1}".rjust(_RANK), Tone.MUTED).add(f" {hit.score:7.4f} ", bold=here)
     # A hit that points away from the question has no share of it to draw.
     line.extend(share_bar(round(1_000 * max(0.0, hit.score)), 1_000, Tone.ACCENT, signs, _BAR).spans).add("  ")
     lost = max(0, hit.chars - ceiling) if hit.chars is not None and ceiling is not None else 0

@@ -105,7 +105,8 @@ def _ranks(verification: Verification, width: int, signs: Signs) -> list[Line]:
     regained = verification.regained
     lines = [titled_rule("Lost texts, found again", width, signs.rule, fact=Line().add("rank", Tone.FAINT))]
     for each in regained[:_LISTED]:
-        tail = Line().add("lost" if each.before is None else number(each.before), Tone.ERROR, bold=True)
+        before = signs.unknown if not each.measured else "lost" if each.before is None else number(each.before)
+        tail = Line().add(before, Tone.ERROR if each.measured else Tone.MUTED, bold=True)
         tail = Line().to(max(0, 6 - tail.cells)).extend(tail.spans).add(" → ", Tone.FAINT)
         good = each.after is not None and (each.before is None or each.after <= each.before)
         tail.add(
@@ -121,6 +122,9 @@ def _ranks(verification: Verification, width: int, signs: Signs) -> list[Line]:
                 Tone.FAINT,
             )
         )
+    if verification.not_measured is not None and not all(each.measured for each in regained):
+        said = f"{signs.unknown} {verification.not_measured}"
+        lines.append(Line().add(clip(said, width, signs.more), Tone.FAINT))
     return lines
 
 
