@@ -184,6 +184,16 @@ def test_check_finds_the_rows_that_a_fallback_contaminated(index: Path, tmp_path
         assert "doc.md#2; 1 key is not in it" in finding["message"]
 
 
+def test_settings_that_surely_do_not_act_as_meant_are_remarked(tmp_path: Path) -> None:
+    log = written(tmp_path / "routing.jsonl", CLEAN)
+    for options, remark in (
+        (("--cooldown-ms", "0"), "a cooldown of 0 ms is over at once"),
+        (("--failure-streak-threshold", "0"), "a threshold of 0 acts as 1"),
+        (("--failure-streak-threshold", "inf"), "a threshold of inf is never reached"),
+    ):
+        assert remark in " ".join(workbench(tmp_path, "replay", log, *options).out.split())
+
+
 def test_a_packed_log_is_refused_with_what_it_is(tmp_path: Path) -> None:
     packed = tmp_path / "routing.jsonl.gz"
     packed.write_bytes(gzip.compress(written(tmp_path / "routing.jsonl", CLEAN).read_bytes()))

@@ -225,6 +225,11 @@ def test_a_call_that_ends_before_the_line_above_is_flagged_and_stays_in_its_plac
     assert not len(replay.divergences)
 
 
+def test_equal_times_beyond_the_whole_milliseconds_are_no_step_back() -> None:
+    replay = replayed(attempt("primary", at=1e18, call="a"), attempt("primary", at=1e18, call="b"))
+    assert not replay.call(2).flags & Flag.CLOCK_BACK
+
+
 def test_clocks_of_two_processes_are_not_held_against_each_other() -> None:
     replay = replayed(
         attempt("primary", "ok", 5000, "a", service__instance__id="one"),

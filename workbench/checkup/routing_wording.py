@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -150,6 +151,7 @@ def odd(replay: Replay) -> list[str]:
         )
         if counts[flag]
     ]
+    said += _without_effect(replay.config.failure_streak_threshold, replay.config.cooldown_ms)
     quiet = replay.served_unnoticed
     if quiet:
         said.append(
@@ -162,4 +164,16 @@ def odd(replay: Replay) -> list[str]:
             f"both legs were asked for the model '{asked}', and the fallback never answered: another provider rarely "
             "has a model of that name"
         )
+    return said
+
+
+def _without_effect(threshold: float, cooldown_ms: float) -> list[str]:
+    """Say which settings are surely not meant as they act."""
+    said = []
+    if threshold < 1:
+        said.append(f"a threshold of {threshold:g} acts as 1: the first failure opens the window")
+    elif not math.isfinite(threshold):
+        said.append(f"a threshold of {threshold:g} is never reached: only the primary's own circuit changes the route")
+    if cooldown_ms <= 0:
+        said.append(f"a cooldown of {cooldown_ms:g} ms is over at once: the primary is never skipped")
     return said

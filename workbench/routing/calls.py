@@ -162,7 +162,8 @@ def _sequence(rows: Rows) -> Sequence:
     place[order] = np.arange(rows.count)
     ended = _filled(rows.ended[order], begins)
     back = np.zeros(rows.count, np.bool_)
-    back[1:] = ended[1:] <= ended[:-1] - CLOCK_TOLERANCE_MS
+    # Both: where times are so large that a millisecond does not count, equal ones are no step back.
+    back[1:] = (ended[1:] <= ended[:-1] - CLOCK_TOLERANCE_MS) & (ended[1:] < ended[:-1])
     back &= ~begins
     clock = np.cumsum(begins | back)
     back &= kind <= FALLBACK_HEALTH
