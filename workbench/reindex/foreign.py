@@ -69,7 +69,7 @@ def swap(index: str, sibling: str, settings: Settings, now_ms: int, job: Job | N
     new, kept = after_path(index, sibling), before_path(index, sibling)
     fresh = like(real, new, NEW)
     try:
-        with without_lost(real, new) as bare:
+        with without_lost(real) as bare:
             members = [Member(CATALOG, real), Member(SIB, sibling), fresh]
             # The old file stays attached read-only until the rename is done: while it is, nobody can write it.
             with together(*members, *([] if bare is None else [Member(BARE, bare, Access.WRITE)])) as workspace:

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.index import private_folder
 from workbench.index.model import Problem, SourceError
 from workbench.index.opening import attach
 from workbench.index.sql import CATALOG
-from workbench.reindex.leftovers import remove_file
 
 if TYPE_CHECKING:
     import duckdb
@@ -56,17 +56,18 @@ def lost(cursor: duckdb.DuckDBPyConnection, metric: str | None) -> tuple[LostInd
 
 
 @contextmanager
-def without_lost(real: str, new: str) -> Iterator[str | None]:
-    """Make a copy of a file from which indexes that are not known here can be dropped; None where there are none.
+def without_lost(real: str) -> Iterator[str | None]:
+    """Make a copy of a file from which such indexes can be dropped; None where there are none.
 
     Another process copies: closing the file here would drop the lock of whoever reads it in this one.
     """
     if not lost_indexes(real):
         yield None
         return
-    bare, before = f"{new}.bare", os.stat(real)
-    script = "import shutil, sys; shutil.copyfile(sys.argv[1], sys.argv[2])"
+    folder = private_folder.make(private_folder.COPIES)
     try:
+        bare, before = str(folder / "bare.duckdb"), os.stat(real)
+        script = "import shutil, sys; shutil.copyfile(sys.argv[1], sys.argv[2])"
         done = subprocess.run([sys.executable, "-I", "-c", script, real, bare], capture_output=True, check=False)
         after = os.stat(real)
         if done.returncode or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
@@ -75,7 +76,7 @@ def without_lost(real: str, new: str) -> Iterator[str | None]:
             )
         yield bare
     finally:
-        remove_file(bare)
+        private_folder.remove(folder)
 
 
 def hnsw_indexes(cursor: duckdb.DuckDBPyConnection, catalog: str) -> list[tuple[str, str]]:
