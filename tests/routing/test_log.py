@@ -77,6 +77,11 @@ def test_an_attempt_says_all_that_is_known_of_it() -> None:
     )  # fmt: skip
 
 
+def test_a_leap_second_is_the_beginning_of_the_next_minute() -> None:
+    leap, following = one(timestamp="2016-12-31T23:59:60.250Z"), one(timestamp="2017-01-01T00:00:00.250Z")
+    assert leap.started_ms == following.started_ms
+
+
 @pytest.mark.parametrize(
     "timestamp",
     [NOON, "2026-11-29T13:00:00.250+01:00", "2026-11-29 06:30:00.25-05:30", "2026-11-29T12:00:00.250", NOON_MS,

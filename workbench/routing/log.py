@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, BinaryIO
 
 import msgspec
@@ -399,4 +399,7 @@ def _understood(key: str, value: Any, kind: Any) -> Any:  # noqa: ANN401 (any va
     try:
         return float(value)
     except ValueError:
+        if value[16:19] == ":60":
+            # RFC 3339 has leap seconds, and the calendar of Python has none.
+            return datetime.fromisoformat(f"{value[:16]}:59{value[19:]}") + timedelta(seconds=1)
         return datetime.fromisoformat(value)
