@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _BOX_ROWS = 5
 _ROOMY_BOX_ROWS = 7
+_LEDGER_ROWS, _ROOMY_LEDGER_ROWS = 4, 6
+"""How much room the ledger, with its title, is left at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,17 +221,16 @@ def _upper(shown: Shown, frame: Frame) -> list[Line]:
         modes = shown.answer_modes
         told = [_lasted(replay, *each) for each in fallback_segments(modes, grid)]
         lines.append(ribbon("what if", Tone.ACCENT, modes, told, None, grid, at, signs))
-    elif not frame.roomy or shown.tried.nothing:
-        hint = "not asked: t another threshold, c another cooldown" if shown.tried.nothing else f"asking {signs.more}"
-        row = (
-            Line()
-            .add("what if", Tone.FAINT)
-            .to(LABEL)
-            .add(clip(f" {hint}", grid.cells if grid.cells > 50 else width - LABEL, signs.more), Tone.FAINT)
-        )
-        lines.append(row)
     else:
-        lines.append(Line().add("what if", Tone.ACCENT).to(LABEL).add(f" asking {signs.more}", Tone.ACCENT))
+        line = Line().add("what if", Tone.FAINT if shown.tried.nothing else Tone.ACCENT).to(LABEL)
+        if not shown.tried.nothing:
+            line.add(f" asking {signs.more}", Tone.ACCENT)
+        elif frame.roomy:
+            line.add(signs.dot * grid.cells, Tone.RULE)
+        else:
+            line.add("t", Tone.ACCENT, bold=True).add(" another threshold, ", Tone.FAINT)
+            line.add("c", Tone.ACCENT, bold=True).add(" another cooldown", Tone.FAINT)
+        lines.append(line)
     if frame.roomy:
         lines.append(axis(grid, at, signs))
     return lines
@@ -281,7 +282,8 @@ def _lower(shown: Shown, frame: Frame, painted: Painted) -> None:
     ledger = 1 + gap + max(1, len(shown.entries))
     hint = _hint(shown, frame)
     ledger += 1 if hint is not None and frame.roomy else 0
-    box = min(_ROOMY_BOX_ROWS if frame.roomy else _BOX_ROWS, max(2, room - 1 - gap - min(ledger, 4) - gap))
+    most, kept = (_ROOMY_BOX_ROWS, _ROOMY_LEDGER_ROWS) if frame.roomy else (_BOX_ROWS, _LEDGER_ROWS)
+    box = min(most, max(2, room - 1 - 2 * gap - min(ledger, kept)))
     spare = room - (1 + box + gap) - ledger - gap
     if spare > 0:
         box += min(spare, max(0, len(shown.replay.transition_calls) - box), 10)
@@ -324,7 +326,7 @@ def _hint(shown: Shown, frame: Frame) -> Line | None:
 def _boxes(shown: Shown, frame: Frame, painted: Painted, rows: int) -> None:
     """Put the state at the call and the warnings beside each other."""
     width = frame.width
-    left = min(36, max(28, width * 2 // 5)) if width >= 74 else width
+    left = (30 if width < 82 else 36) if width >= 74 else width
     state = call_lines(shown.replay, shown.call, shown.answer, left, rows, frame)
     begin = len(painted.lines)
     if left == width:

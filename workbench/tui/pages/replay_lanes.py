@@ -48,7 +48,8 @@ def written(
     """Draw how many vectors were written, in columns; a query asked across spaces is a mark where none is."""
     rows = 1 if signs.state_cells > 1 else rows
     levels = np.ceil(vectors / max(1, most) * rows * _EIGHTHS).astype(np.int64)
-    columns = [Mark(each, fill, solid=each == signs.columns[-1]) for each in signs.columns]
+    full = signs.columns[-1] if signs.state_cells == 1 else ""
+    columns = [Mark(each, fill, solid=each == full) for each in signs.columns]
     asked = Mark(signs.asked, Tone.ERROR)
     lines = []
     for row in range(rows - 1, -1, -1):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from workbench.routing.ledger import LedgerRow
     from workbench.routing.replay import Replay
     from workbench.routing.what_if import Range, WhatIf
+    from workbench.tui.signs import Signs
 
 
 class Kind(StrEnum):
@@ -64,13 +65,14 @@ class _Columns:
     calls: int
 
 
-def _columns(entries: Sequence[Entry], width: int, dash: str) -> _Columns:
+def _columns(entries: Sequence[Entry], width: int, signs: Signs) -> _Columns:
     """Where each column begins or, of numbers, ends: names and calls take what they need, up to a limit."""
     longest = max((cells(entry.row.namespace) for entry in entries), default=0)
-    calls = max((cells(_calls(entry.row, dash)) for entry in entries), default=0)
+    calls = max((cells(_calls(entry.row, signs.dash)) for entry in entries), default=0)
     share = 14 if width >= 80 else 10
     foreign = width - max(5, calls) - 2 - share - 3
-    return _Columns(2, min(max(12, longest + 3), width // 3), foreign - 9, foreign, share, width)
+    name = signs.state_cells + 1
+    return _Columns(name, min(max(11, longest + 2) + name, width // 3), foreign - 9, foreign, share, width)
 
 
 def ledger_lines(
@@ -88,7 +90,7 @@ def ledger_lines(
     if spaces:
         fact.add(f" in {counted(spaces, 'namespace')}", Tone.MUTED)
     lines = [titled_rule("Written by the wrong model", width, signs.rule, fact=fact)]
-    columns, places = _columns(entries, width, signs.dash), []
+    columns, places = _columns(entries, width, signs), []
     if frame.roomy:
         lines.append(_heads(columns))
         places.append(-1)
@@ -100,7 +102,7 @@ def ledger_lines(
         places.append(place)
     left = len(entries) - len(shown)
     if left and len(shown) > 1:
-        lines[-1] = Line().add(f"  {signs.more} {number(left + 1)} more rows", Tone.FAINT)
+        lines[-1] = Line().to(columns.name).add(f"{signs.more} {number(left + 1)} more rows", Tone.FAINT)
     return lines, places
 
 
@@ -119,7 +121,7 @@ def _row(entry: Entry, columns: _Columns, frame: Frame, *, here: bool, focused: 
         Kind.MISSING: (signs.warn, Tone.WARN),
         Kind.CLEAN: (signs.ok, Tone.OK),
     }[entry.kind]
-    line.add(sign, tone, bold=True).to(max(columns.name, signs.state_cells + 1))
+    line.add(sign, tone, bold=True).to(columns.name)
     name = columns.made - columns.name - 1
     line.add(clip(row.namespace, name, signs.more), Tone.TEXT, bold=here).to(columns.made)
     last = columns.own - 8 if entry.kind in (Kind.VECTORS, Kind.CLEAN) else columns.foreign - 8
@@ -220,7 +222,7 @@ def what_if_lines(replay: Replay, tried: Tried, answer: WhatIf | None, frame: Fr
     together = line.cells + sum(part.cells + len(gap) for part in parts) <= frame.width
     lines = [line] if together else [line, Line().add("" if frame.roomy else "        ")]
     for place, part in enumerate(parts):
-        lines[-1].add(gap if place else "").extend(part.spans)
+        lines[-1].add(("   " if len(lines) > 1 else gap) if place else "").extend(part.spans)
     return [each.cut(frame.width, signs.more) for each in lines]
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.checkup.routing_wording import moment
+from workbench.checkup.wording import counted, verb
 from workbench.core.routing import LastErrorKind, Leg, Phase
-from workbench.tui.draw import Line, Tone, cells, clip, number, short_fingerprint, titled_rule
+from workbench.tui.draw import Line, Tone, cells, clip, number, short_fingerprint, titled_rule, wrap
 from workbench.tui.pages.parts import Frame, share_bar
 from workbench.tui.pages.replay_words import clock_text, odd_text, threshold_text
 
@@ -174,8 +175,12 @@ def warning_lines(replay: Replay, n: int, width: int, rows: int, frame: Frame) -
     title = titled_rule("Warnings", width, signs.rule, fact=fact if total else None)
     if not total:
         quiet = replay.served_unnoticed
-        said = "no warning was due" if not quiet else f"none, though {number(quiet)} calls were served by the fallback"
-        return WarningRows([title, Line().add(said, Tone.WARN if quiet else Tone.MUTED).cut(width, signs.more)], [])
+        said = "no warning was due"
+        if quiet:
+            served = f"{counted(quiet, 'call')} {verb(quiet, 'was', 'were')} served by the fallback"
+            said = f"no warning was due, though {served}"
+        tone = Tone.WARN if quiet else Tone.MUTED
+        return WarningRows([title, *(Line().add(row, tone) for row in wrap(said, width)[:rows])], [])
     top = min(max(0, passed - max(1, rows // 2) - 1), max(0, total - rows))
     lines, calls = [title], []
     digits = max(3, cells(number(int(marked[min(total, top + rows) - 1]))))

@@ -35,6 +35,8 @@ def trouble_page(source: Source, trouble: Trouble, others: tuple[int, int], fram
         page.add(facts.right(Line().add("not open", Tone.ERROR, bold=True), frame.width))
         page.add()
     title = TITLES[trouble.problem] if trouble.problem is not None else "could not be read"
+    if trouble.container == "routing-log" and trouble.problem is Problem.EMPTY:
+        title = "a log without a call"
     banner = Line(Ground.BAD).add(f"{frame.signs.bad} ", Tone.ERROR, bold=True).add(title, Tone.ERROR, bold=True)
     tail = Line().add(f"pid {trouble.holder.pid}", Tone.ERROR) if trouble.holder else Line()
     page.add(banner.right(tail, frame.width))
