@@ -194,6 +194,13 @@ def test_settings_that_surely_do_not_act_as_meant_are_remarked(tmp_path: Path) -
         assert remark in " ".join(workbench(tmp_path, "replay", log, *options).out.split())
 
 
+def test_a_length_that_nobody_stated_is_not_said_to_be_the_same(tmp_path: Path) -> None:
+    failed = attempt("primary", "error", 0, "c", namespace="docs", purpose="document") | {"gen_ai.request.model": "a"}
+    rescued = attempt("fallback", "ok", 1, "c", namespace="docs", purpose="document", made=SPARE)
+    shown = workbench(tmp_path, "replay", written(tmp_path / "routing.jsonl", [failed, rescued])).out
+    assert "1 vector of another embedder was written (1 whose length cannot be compared)" in " ".join(shown.split())
+
+
 def test_a_packed_log_is_refused_with_what_it_is(tmp_path: Path) -> None:
     packed = tmp_path / "routing.jsonl.gz"
     packed.write_bytes(gzip.compress(written(tmp_path / "routing.jsonl", CLEAN).read_bytes()))

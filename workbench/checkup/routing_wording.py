@@ -90,7 +90,10 @@ def contamination(row: LedgerRow) -> str:
         what = counted(row.foreign_vectors, "vector")
         kinds = []
         if row.foreign_same_dims:
-            kinds.append(f"{row.foreign_same_dims:,} of the same length, which no store notices")
+            alike = (
+                "whose length cannot be compared" if row.dims is None else "of the same length, which no store notices"
+            )
+            kinds.append(f"{row.foreign_same_dims:,} {alike}")
         if row.foreign_dims_mismatch:
             kinds.append(f"{row.foreign_dims_mismatch:,} of another length")
         done.append(
