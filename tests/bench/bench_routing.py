@@ -15,11 +15,16 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
 from tests.bench.measure import Ratio, own_cpu_seconds, run_process
 from workbench.routing.log_format import timestamp_of
+from workbench.routing.opening import NATIVE, ReplayedLog
+
+if TYPE_CHECKING:
+    from workbench.routing.replay import Replay
 
 AT_MOST = 3.0
 SCRUB_AT_MOST_S = 0.016
@@ -93,6 +98,38 @@ def _scrub(path: Path) -> bool:
         assert following is None or following > n
     ok = slowest <= SCRUB_AT_MOST_S
     print(f"{'ok  ' if ok else 'MISS'} scrub: the slowest of 500 jumps {slowest * 1e3:.2f} ms CPU (at most 16 ms)")
+    return ok & _draw(replay)
+
+
+def _draw(replay: Replay) -> bool:
+    """Jump about on the screen: the page for any call, all calls and a few of them in sight."""
+    from workbench.tui.pages.parts import Frame
+    from workbench.tui.pages.replay import Shown, cells_wide, replay_page
+    from workbench.tui.pages.replay_ledger import entries_of
+    from workbench.tui.replay_cells import Window, cells_of, grid_of
+    from workbench.tui.routed import Routed
+    from workbench.tui.signs import UNICODE
+
+    frame = Frame(84, 38, UNICODE, focused=True)
+    routed = Routed(ReplayedLog("log", NATIVE, "", replay))
+    entries, chosen = entries_of(replay), random.Random(6)
+    slowest = [0.0, 0.0]
+    for place, seen in enumerate((replay.count, 1_000)):
+        cells = None
+        for _ in range(200):
+            n = chosen.randint(1, replay.count)
+            begun = time.process_time()
+            if cells is None or not cells.grid.window.holds(n):
+                # The calls in sight change with a jump, unless all are in sight.
+                first = min(n - 1, replay.count - seen)
+                cells = cells_of(replay, grid_of(Window(first, first + seen), cells_wide(84)))
+            replay_page(Shown(routed, replay, replay.call(n), cells, entries), frame)
+            slowest[place] = max(slowest[place], time.process_time() - begun)
+    ok = max(slowest) <= SCRUB_AT_MOST_S
+    print(
+        f"{'ok  ' if ok else 'MISS'} draw: the slowest of 200 jumps {slowest[0] * 1e3:.1f} ms CPU with all calls in "
+        f"sight, {slowest[1] * 1e3:.1f} ms with 1,000 (at most 16 ms)"
+    )
     return ok
 
 

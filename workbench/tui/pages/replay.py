@@ -195,7 +195,7 @@ def _offer(shown: Shown, frame: Frame) -> Line | None:
     dialect = _dialect(fit)
     line = Line(Ground.ACTION).add("a", Tone.ACCENT, bold=True).add(" hold it against ", Tone.MUTED)
     line.add(f"threshold {threshold_text(fit.threshold)}, cooldown {span_text(fit.cooldown_ms)}", bold=True)
-    return line.add(f"{dialect}, fitted to this log: {left}", Tone.MUTED).cut(frame.width, frame.signs.more)
+    return line.add(f"{dialect}, as fitted: {left}", Tone.MUTED).cut(frame.width, frame.signs.more)
 
 
 def _dialect(fit: Fit) -> str:
