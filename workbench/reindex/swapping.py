@@ -166,10 +166,10 @@ def _renamed(index: str, change: _Change, job: Job | None) -> Swapped:
 
 
 def refuse_log(index: str, real: str) -> None:
-    """Refuse to rename a file while a log of its changes lies beside it; raises ReindexError."""
+    """Refuse to rename a file while a log of its changes lies beside it; raises NotNow."""
     log = leases.log_path(real, leases.WAL)
     if os.path.lexists(log):
-        raise ReindexError(
+        raise NotNow(
             f"{index} cannot be swapped by a rename: beside it lies {os.path.basename(log)}, whose changes belong to "
             "that very file; close its readers, open it once with the program that wrote it, and swap then"
         )
