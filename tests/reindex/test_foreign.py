@@ -176,8 +176,17 @@ def test_status_lists_the_namespaces_of_a_foreign_file(home: Path) -> None:
     cure(home, path, "embeddings", "--no-swap")
     ran = workbench(home, "reindex", path, "--status", "--json")
     assert ran.json["namespaces"][0]["namespace"] == "embeddings"
-    assert ran.json["namespaces"][0]["generations"] == []
+    assert [each["state"] for each in ran.json["namespaces"][0]["generations"]] == ["active"]
     assert ran.json["namespaces"][0]["unfinished"]
+
+
+def test_status_counts_the_kept_file_as_the_generation_before(home: Path) -> None:
+    path = files.langchain(home / "store.duckdb")
+    cure(home, path, "embeddings")
+    found = workbench(home, "reindex", path, "--status", "--json").json["namespaces"][0]
+    said = [(each["generation"], each["fingerprint"], each["state"]) for each in found["generations"]]
+    assert said == [(2, "test-embedder@64", "active"), (1, None, "retired")]
+    assert found["active_generation"] == 2
 
 
 def test_what_was_written_during_the_build_is_not_lost(home: Path, server: MisbehavingServer) -> None:

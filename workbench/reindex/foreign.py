@@ -153,21 +153,39 @@ def roll_back(index: str, namespace: str) -> PutBack:
     return PutBack(aside, found.written_since, found.written, found.gone)
 
 
-def namespaces(index: str) -> tuple[tuple[str, str | None], ...]:
-    """Give the namespaces of a foreign file, each with the fingerprint that it or its label records."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One namespace of a foreign file: its rows, and the fingerprint that the file or a label records."""
+
+    count: int
+    fingerprint: str | None
+
+
+def namespaces(index: str) -> dict[str, Held]:
+    """Give the namespaces of a foreign file by name, in the order of the file. Raises SourceError."""
     with attach(index) as attachment, attachment.cursor() as cursor:
-        found = labels_kept.labelled(cursor, attachment.path, detect(cursor, living.names_a_model).mappings)
-    return tuple((each.namespace, None if each.recorded is None else fingerprint_text(each.recorded)) for each in found)
+        mappings = labels_kept.labelled(cursor, attachment.path, detect(cursor, living.names_a_model).mappings)
+        held = {}
+        for each in mappings:
+            row = first_row(cursor, f"SELECT count(*) FROM {Expressions(each).table}")
+            said = None if each.recorded is None else fingerprint_text(each.recorded)
+            held[each.namespace] = Held(int(row[0]) if row else 0, said)
+    return held
+
+
+def kept_files(index: str) -> tuple[str, ...]:
+    """Give the files that swaps and roll backs have kept beside a foreign file, the latest last."""
+    return tuple(sorted(files_before(index), key=lambda path: (os.stat(path).st_ctime_ns, path)))
 
 
 def _newest_before(index: str, namespace: str) -> str:
-    found = files_before(index)
+    found = kept_files(index)
     if not found:
         raise ReindexError(
             f"there is no file from before to go back to: '{namespace}' of {index} was never re-indexed, or the old "
             "file was discarded"
         )
-    return max(found, key=lambda path: (os.stat(path).st_ctime_ns, path))
+    return found[-1]
 
 
 def _compared(cursor: duckdb.DuckDBPyConnection, namespace: str, before: str) -> PutBack:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from workbench.index.opening import attach
 from workbench.index.schema import is_native
 from workbench.reindex import foreign, generations, swapping
-from workbench.reindex.generations import NamespaceGenerations
+from workbench.reindex.generations import Generation, NamespaceGenerations, RolledBack
+from workbench.reindex.leftovers import remove_file
 from workbench.reindex.lost_indexes import METRICS, lost_indexes
 from workbench.reindex.model import ReindexError
 
@@ -50,21 +52,65 @@ def came_from(index: str, settings: Settings, run_id: str, path: str, now_ms: in
 
 
 def namespaces(index: str) -> tuple[NamespaceGenerations, ...]:
-    """Give the namespaces of an index with their generations; a foreign file keeps none."""
-    if is_foreign(index):
-        return tuple(NamespaceGenerations(name, None, ()) for name, _ in foreign.namespaces(index))
-    return generations.generations(index)
+    """Give the namespaces of an index with their generations, newest first.
+
+    Those of a foreign file are the files that its swaps have kept, numbered from the oldest; it is the newest itself.
+    """
+    if not is_foreign(index):
+        return generations.generations(index)
+    files = (*foreign.kept_files(index), os.path.realpath(index))
+    held = [foreign.namespaces(each) for each in files]
+    found = []
+    for name in held[-1]:
+        there = [(held_here[name], path) for held_here, path in zip(held, files, strict=True) if name in held_here]
+        rows = [
+            Generation(
+                number, each.fingerprint, "active" if number == len(there) else "retired", each.count, _made(path)
+            )
+            for number, (each, path) in enumerate(there, 1)
+        ]
+        found.append(NamespaceGenerations(name, len(rows), tuple(reversed(rows))))
+    return tuple(found)
+
+
+def written_since(index: str, namespace: str) -> tuple[tuple[str, ...], int]:
+    """Give ids that a roll back would take out of sight (the first of them), and how many there are."""
+    if not is_foreign(index):
+        return generations.written_since(index, namespace)
+    if not foreign.kept_files(index):
+        return (), 0
+    found = foreign.written_since(index, namespace)
+    return found.written_since, found.written
+
+
+def roll_back(index: str, namespace: str, now_ms: int) -> RolledBack:
+    """Let what was before the last swap answer again; see generations.roll_back and foreign.roll_back."""
+    if not is_foreign(index):
+        return generations.roll_back(index, namespace, now_ms)
+    done = foreign.roll_back(index, namespace)
+    number = 1 + len(foreign.kept_files(index))
+    return RolledBack(number - 1, number, done.written_since, done.written)
+
+
+def _made(path: str) -> int:
+    return os.stat(path).st_mtime_ns // 1_000_000
 
 
 def drop_retired(index: str, namespace: str) -> int:
-    """Drop the generations of a namespace that do not answer any more; a foreign file keeps files instead."""
-    return 0 if is_foreign(index) else generations.drop_retired(index, namespace)
+    """Drop the generations of a namespace that do not answer any more, of a foreign file the files it has kept."""
+    if not is_foreign(index):
+        return generations.drop_retired(index, namespace)
+    files = foreign.kept_files(index)
+    for path in files:
+        remove_file(path)
+    return len(files)
 
 
 def fingerprint_of(index: str, namespace: str) -> str | None:
     """Say what made the living vectors of a namespace, as far as anything says."""
     if is_foreign(index):
-        return dict(foreign.namespaces(index)).get(namespace)
+        held = foreign.namespaces(index).get(namespace)
+        return None if held is None else held.fingerprint
     found = next((each for each in generations.generations(index) if each.namespace == namespace), None)
     active = None if found is None else next((g for g in found.generations if g.generation == found.active), None)
     return None if active is None else active.fingerprint
