@@ -240,9 +240,10 @@ class BuildWatch:
         now = self._now
         match activity:
             case RequestSent():
-                self._change(in_flight=now.in_flight + 1)
+                doing = "building" if now.doing == "probing" and activity.texts > 1 else now.doing
+                self._change(in_flight=now.in_flight + 1, doing=doing)
             case AnswerCame():
-                line = Happened(at, f"{activity.texts:,} vectors", activity.seconds)
+                line = Happened(at, f"{activity.texts:,} vector{'' if activity.texts == 1 else 's'}", activity.seconds)
                 self._happened(line, in_flight=max(0, now.in_flight - 1))
             case Waiting():
                 wait = Wait(at, at + activity.seconds, activity.reason, activity.asked)

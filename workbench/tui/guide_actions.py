@@ -48,6 +48,15 @@ GUIDE_ACTIONS: tuple[Action, ...] = (
 )
 
 
+def can_go_back(guide: Guide) -> bool:
+    """Whether an older generation is kept that could answer again, and this is the moment to ask for it."""
+    if guide.busy or guide.rolled is not None or guide.standing is None or guide.standing.before is None:
+        return False
+    if guide.step is Step.CHOOSE:
+        return guide.question is None and guide.unfinished is None and guide.offered is not None
+    return guide.step is Step.VERIFY and guide.outcome is not None and guide.outcome.state is RunState.SWAPPED
+
+
 def actions_at(guide: Guide) -> list[Action]:
     """Give the actions that mean something now, most useful first."""
     own = {
@@ -83,7 +92,8 @@ def _choosing(guide: Guide) -> list[Action]:
     if guide.asked is not None:
         return [replace(_GO, title="look at it")]
     go = [replace(_GO, title="plan")] if guide.offer is not None and guide.offer.usable else []
-    return [*go, _RESPLIT, _CEILING]
+    back = [_ROLL_BACK, _DROP] if can_go_back(guide) else []
+    return [*go, _RESPLIT, _CEILING, *back]
 
 
 def _planning(guide: Guide) -> list[Action]:
@@ -114,6 +124,6 @@ def _verifying(guide: Guide) -> list[Action]:
         return [replace(_GO, title="done")]
     outcome = guide.outcome
     if outcome is not None and outcome.state is RunState.SWAPPED:
-        return [replace(_GO, title="done"), _ROLL_BACK, _DROP]
+        return [replace(_GO, title="done"), *([_ROLL_BACK, _DROP] if can_go_back(guide) else [])]
     title = "swap" if outcome is not None and outcome.state is RunState.VERIFIED else "go on"
     return [replace(_GO, title=title), _DISCARD, _LOOK]

@@ -127,7 +127,6 @@ class EngineReindexer:
                 build.index, build.namespace, target, resplit=build.choice.resplit, now_ms=_now_ms(), job=job
             )
         watch.begun(path, _kept(path)[0] or 0)
-        provider.watch(watch.activity)
         watch.route = lambda: str(getattr(provider, "routing_state", "") or "")
         entry = target.entry
         price = entry.price_usd if entry is not None and provider.host is not None else None
@@ -136,6 +135,8 @@ class EngineReindexer:
             swap=False,
             on_progress=watch.progress,
             on_step=watch.step,
+            on_activity=watch.activity,
+            on_warning=watch.warned,
             stop=stop,
         )
 
@@ -154,9 +155,9 @@ class EngineReindexer:
         """Read the registry; of who holds the file only what the system says."""
         from workbench.index.holders import held_by_another
         from workbench.index.model import SourceError
-        from workbench.reindex.generations import generations, written_since
+        from workbench.reindex.origins import namespaces, written_since
 
-        found = next((each for each in generations(index) if each.namespace == namespace), None)
+        found = next((each for each in namespaces(index) if each.namespace == namespace), None)
         try:
             held = held_by_another(index)
         except SourceError:
@@ -180,13 +181,13 @@ class EngineReindexer:
 
     def roll_back(self, index: str, namespace: str) -> RolledBack:
         """Move the pointer back."""
-        from workbench.reindex.generations import roll_back
+        from workbench.reindex.origins import roll_back
 
         return roll_back(index, namespace, _now_ms())
 
     def drop_old(self, index: str, namespace: str) -> int:
         """Drop their tables."""
-        from workbench.reindex.generations import drop_retired
+        from workbench.reindex.origins import drop_retired
 
         return drop_retired(index, namespace)
 

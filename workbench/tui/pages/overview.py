@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.checkup.findings import Code
-from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, titled_rule, wrap
+from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, short_fingerprint, titled_rule, wrap
 from workbench.tui.pages.chart import histogram
 from workbench.tui.pages.parts import SHARE_CELLS, Frame, Page, keys_line, share_bar
 from workbench.tui.signs import Signs
@@ -14,12 +14,13 @@ from workbench.tui.verdicts import FILLS, TONES, WAYS, Concern, concerns, lead_o
 
 if TYPE_CHECKING:
     from workbench.checkup.report import NamespaceReport
+    from workbench.reindex.generations import NamespaceGenerations
 
 _CHART_ROWS = 9
 _BANNERS = {State.BAD: Ground.BAD, State.WARN: Ground.WARN}
 
 
-def overview(space: Space, frame: Frame) -> Page:
+def overview(space: Space, frame: Frame, generations: NamespaceGenerations | None = None) -> Page:
     """Everything that is known about a namespace, or how far its reading has come."""
     if space.report is None:
         return _unread(space, frame)
@@ -31,6 +32,7 @@ def overview(space: Space, frame: Frame) -> Page:
     _headline(page, chosen, rows, frame)
     _table(page, rows, chosen, frame)
     _fingerprints(page, report, frame)
+    _generations(page, generations, frame)
     _lengths(page, space, report, frame)
     return page
 
@@ -161,6 +163,26 @@ def _fingerprints(page: Page, report: NamespaceReport, frame: Frame) -> None:
         page.add(Line().add(clip(each.fingerprint, frame.width - 10 - bar, frame.signs.more)).right(tail, frame.width))
     if len(counts) > most:
         page.add(Line().add(f"{frame.signs.more} {number(len(counts) - most)} more", Tone.FAINT))
+    page.gap(frame)
+
+
+def _generations(page: Page, kept: NamespaceGenerations | None, frame: Frame) -> None:
+    """List the generations where more than one is kept: the old ones stay until they are dropped."""
+    if kept is None or len(kept.generations) < 2 or (not frame.roomy and len(page.lines) + 3 > frame.height):
+        return
+    fact = Line().add("r", Tone.ACCENT, bold=True).add(" rolls back or drops", Tone.MUTED)
+    page.add(titled_rule("Generations", frame.width, frame.signs.rule, fact=fact, focused=frame.focused))
+    most = 3
+    for each in kept.generations[:most]:
+        here = each.generation == kept.active
+        tail = Line().add(number(each.count).rjust(9), Tone.TEXT if here else Tone.MUTED)
+        line = Line().add("answers" if here else "kept", Tone.FAINT).to(9)
+        line.add(f"generation {each.generation}", Tone.TEXT if here else Tone.MUTED, bold=here).to(25)
+        room = frame.width - line.cells - tail.cells - 1
+        named = short_fingerprint(each.fingerprint or "no vector yet", room, frame.signs.more)
+        page.add(line.add(named, Tone.TEXT if here else Tone.MUTED).right(tail, frame.width))
+    if len(kept.generations) > most:
+        page.add(Line().add(f"{frame.signs.more} {number(len(kept.generations) - most)} more", Tone.FAINT))
     page.gap(frame)
 
 

@@ -9,7 +9,7 @@ from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, short_fi
 from workbench.tui.guide import TITLES, Guide, Offer, Step
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.pages.reindex_build import build_page
-from workbench.tui.pages.reindex_parts import act, banner, banner_of_trouble, field, say_busy
+from workbench.tui.pages.reindex_parts import act, ask_twice, banner, banner_of_trouble, field, say_busy
 from workbench.tui.pages.reindex_plan import plan_page
 from workbench.tui.pages.reindex_verify import verify_page
 from workbench.tui.signs import Signs
@@ -66,10 +66,9 @@ def _about(guide: Guide, frame: Frame) -> Line:
 
 
 def _target_of(guide: Guide) -> str:
-    if guide.step is not Step.CHOOSE and guide.unfinished is not None:
+    if guide.unfinished is not None:
         return guide.unfinished.settings.fingerprint
-    offer = guide.offer
-    return offer.fingerprint or "" if offer is not None and guide.unfinished is None else ""
+    return guide.offer.fingerprint or "" if guide.offer is not None else ""
 
 
 def steps_line(here: Step, width: int, signs: Signs) -> Line:
@@ -222,13 +221,22 @@ def _declared(page: Page, guide: Guide, frame: Frame) -> None:
     else:
         split.add("kept whole", bold=True).add(" and clipped, as the plan will count", Tone.MUTED)
     field(page, "too long", split.cut(width - _LABEL, signs.more), _LABEL)
+    before = guide.standing.before if guide.standing is not None else None
+    if before is not None:
+        page.gap(frame)
+        kept = Line().add(f"generation {before.generation}", bold=True).add(" ")
+        kept.add(short_fingerprint(before.fingerprint or "no vector yet", width - _LABEL - 42, signs.more), Tone.MUTED)
+        kept.add("  ").add("R", Tone.ACCENT, bold=True).add(" rolls back  ", Tone.MUTED)
+        field(
+            page, "kept", kept.add("X", Tone.ACCENT, bold=True).add(" drops it", Tone.MUTED).cut(width - _LABEL), _LABEL
+        )
     page.gap(frame)
     if offer.conflict:
         page.sentence(offer.conflict, width, Tone.TEXT, at_most=3)
         page.sentence("Such a pair may serve queries and never builds: choose one leg alone.", width, at_most=2)
     elif offer.missing:
         page.sentence(f"It comes with the extra: pip install 'vector-workbench[{offer.missing}]'", width, Tone.TEXT)
-    elif offer.usable:
+    elif offer.usable and not ask_twice(page, guide, frame):
         act(page, frame, "enter", "plan it", "reads the namespace; nothing is sent, written or spent")
 
 
@@ -286,9 +294,7 @@ def _unfinished(page: Page, guide: Guide, frame: Frame) -> None:
         _LABEL,
     )
     page.add()
-    if guide.sure == "discard":
-        act(page, frame, "D", "drop it now", "press D once more; what it has cost is lost, the index is untouched")
-    else:
+    if not ask_twice(page, guide, frame):
         where = f"texts go to {settings.host}" if settings.host else "nothing leaves this machine"
         act(page, frame, "enter", "go on with it", where)
 

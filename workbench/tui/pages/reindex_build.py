@@ -11,6 +11,7 @@ from workbench.tui.pages.parts import Frame, Page, share_bar
 from workbench.tui.pages.reindex_parts import (
     act,
     amount,
+    ask_twice,
     banner,
     banner_of_trouble,
     beside,
@@ -43,7 +44,7 @@ def build_page(page: Page, guide: Guide, frame: Frame) -> None:
         page.gap(frame)
         room = frame.height - len(page.lines) - tail
     if building.warnings and room >= 3:
-        _warnings(page, building, frame, 2 if frame.roomy else 1)
+        _warnings(page, building, frame, 3 if frame.roomy else 1)
         room = frame.height - len(page.lines) - tail
     if room >= 2:
         _happened(page, building, frame, room - 1)
@@ -65,15 +66,14 @@ def _headline(page: Page, guide: Guide, building: Building, frame: Frame) -> Non
         else:
             banner(page, frame, Ground.WARN, frame.signs.warn, Tone.WARN, said)
         page.gap(frame)
-    if progress is None:
-        total = _total(guide, None)
+    total = _total(guide, progress)
+    done = progress.done if progress is not None else building.samples[0][1] if building.samples else 0
+    if progress is None and not done:
         doing = f"{building.doing or 'beginning'} {frame.signs.reading}" if guide.busy else "not begun"
-        page.add(
-            Line().add(doing, bold=True).right(Line().add(f"{number(total)} texts" if total else "", Tone.MUTED), width)
-        )
+        texts = Line().add(f"{number(total)} texts" if total else "", Tone.MUTED)
+        page.add(Line().add(doing, bold=True).right(texts, width))
         page.add(share_bar(0, max(1, total), Tone.ACCENT, frame.signs, width))
         return
-    total, done = progress.total, progress.done
     share = 100 * done / total if total else 100.0
     line = Line().add(f"{share:.1f} %", bold=True).add("  ").add(number(done), bold=True)
     line.add(" of ", Tone.FAINT).add(number(total), Tone.TEXT).add(" vectors", Tone.MUTED)
@@ -82,7 +82,7 @@ def _headline(page: Page, guide: Guide, building: Building, frame: Frame) -> Non
         tail.add(f"pausing: waits for what is under way {frame.signs.reading}", Tone.WARN)
     elif not guide.busy:
         tail.add("paused", Tone.WARN, bold=True)
-    elif building.doing not in ("", "building"):
+    elif building.doing not in ("", "building") or progress is None:
         tail.add(f"{building.doing} {frame.signs.reading}", Tone.ACCENT)
     elif building.left is not None:
         tail.add(clock(building.left), bold=True).add(" left", Tone.MUTED)
@@ -112,7 +112,7 @@ def _own(guide: Guide, building: Building) -> list[Line]:
     if progress is not None and progress.cost_usd is not None:
         spent = Line().add(money(progress.cost_usd), bold=True)
         spent.add(f" of {money(guide.cap_usd)} cap" if guide.cap_usd is not None else ", no cap", Tone.MUTED)
-    elif _host_of(guide):
+    elif host_of(guide):
         spent = Line().add("price not known", italic=True)
     tokens = Line().add("0", Tone.MUTED)
     if progress is not None:
@@ -128,7 +128,8 @@ def _own(guide: Guide, building: Building) -> list[Line]:
     ]
 
 
-def _host_of(guide: Guide) -> str | None:
+def host_of(guide: Guide) -> str | None:
+    """Give where the texts of a build go; None when they stay on this machine."""
     if guide.unfinished is not None:
         return guide.unfinished.settings.host
     offer = guide.offer
@@ -236,9 +237,13 @@ def _done_at(samples: tuple[tuple[float, int], ...], at: float) -> float:
 
 
 def _warnings(page: Page, building: Building, frame: Frame, rows: int) -> None:
-    for warning in building.warnings[-rows:]:
-        line = Line().add(frame.signs.warn.ljust(frame.signs.state_cells) + " ", Tone.WARN, bold=True)
-        page.add(line.add(clip(warning, frame.width - line.cells, frame.signs.more)))
+    """Say the last warning, in as many rows as there are for it."""
+    lead = frame.signs.state_cells + 1
+    said = Page()
+    said.sentence(building.warnings[-1], frame.width - lead, Tone.TEXT, at_most=rows)
+    for place, line in enumerate(said.lines):
+        sign = frame.signs.warn.ljust(frame.signs.state_cells) + " " if place == 0 else " " * lead
+        page.add(Line().add(sign, Tone.WARN, bold=True).extend(line.spans))
 
 
 def _happened(page: Page, building: Building, frame: Frame, rows: int) -> None:
@@ -277,9 +282,7 @@ def _action(page: Page, guide: Guide, frame: Frame) -> None:
                 .add("The living index answers as before. A killed run resumes and pays nothing twice.", Tone.FAINT)
                 .cut(frame.width, frame.signs.more)
             )
-    elif guide.sure == "discard":
-        act(page, frame, "D", "drop it now", "press D once more; what it has cost is lost, the index is untouched")
-    else:
-        host = _host_of(guide)
+    elif not ask_twice(page, guide, frame):
+        host = host_of(guide)
         where = f"the rest goes to {host}" if host else "the rest is embedded on this machine"
         act(page, frame, "enter", "go on", f"{where}; nothing is paid for twice")

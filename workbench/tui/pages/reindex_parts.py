@@ -17,6 +17,19 @@ def act(page: Page, frame: Frame, key: str, does: str, note: str) -> None:
     page.add(line.add(clip(note, max(0, frame.width - line.cells), frame.signs.more), Tone.MUTED).to(frame.width))
 
 
+def ask_twice(page: Page, guide: Guide, frame: Frame) -> bool:
+    """Say what a second press would cause, when there was a first; says whether there was."""
+    since = guide.standing.written_since if guide.standing is not None else 0
+    asked = {
+        "discard": ("D", "drop it now", "press D once more; what it has cost is lost, the index is untouched"),
+        "drop": ("X", "drop the old one now", "press X once more; after that there is no way back"),
+        "rollback": ("R", "roll back now", f"press R once more; {number(since)} chunks written since stay behind"),
+    }.get(guide.sure)
+    if asked is not None:
+        act(page, frame, *asked)
+    return asked is not None
+
+
 def banner(page: Page, frame: Frame, ground: Ground, sign: str, tone: Tone, said: str, tail: str = "") -> None:
     """Say the one sentence of a page in its colour."""
     line = Line(ground).add(sign.ljust(frame.signs.state_cells) + " ", tone, bold=True)
@@ -91,8 +104,8 @@ def span(seconds: float) -> str:
     if seconds < 1:
         return "under 1 s"
     if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3600:.1f} h"
+        return f"~ {seconds:.0f} s"
+    return f"~ {seconds / 60:.0f} min" if seconds < 6_000 else f"~ {seconds / 3600:.1f} h"
 
 
 def size(count: float) -> str:

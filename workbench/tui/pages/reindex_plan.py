@@ -91,7 +91,7 @@ def _estimates(plan: Plan, guide: Guide, width: int, signs: Signs) -> list[Line]
         lines.append(row("cost", money(usd.low), money(usd.likely), money(usd.high)))
     else:
         lines.append(row("cost", "", "not known" if hosts else "nothing", ""))
-    lines.append(row("time", "", "not known" if plan.seconds is None else f"~ {span(plan.seconds)}", ""))
+    lines.append(row("time", "", "not known" if plan.seconds is None else span(plan.seconds), ""))
     lines.append(row("disk", "", size(plan.disk_bytes), ""))
     notes = [f"tokens {plan.tokens_basis}", f"{number(plan.probe_tokens)} of them to verify"]
     if plan.cost is not None and plan.cost.price_read_on:
@@ -136,7 +136,7 @@ def two_ceilings(shape: LengthShape, now: int | None, then: int, width: int, row
     marks: dict[int, tuple[str, Tone]] = {}
     if now is not None and now < shown:
         marks[round(now / chars)] = (signs.lost_gutter, Tone.WARN)
-    if near:
+    if near and then != now:
         place = round(then / chars)
         marks[place + 1 if place in marks else place] = (signs.ceiling, Tone.OK)
     top = log1p(max(counts, default=0)) or 1.0

@@ -8,6 +8,7 @@ from workbench.tui.guide import Guide, Standing
 from workbench.tui.pages.parts import Frame, Page, share_bar
 from workbench.tui.pages.reindex_parts import (
     act,
+    ask_twice,
     banner,
     banner_of_trouble,
     beside,
@@ -226,24 +227,15 @@ def _held(page: Page, standing: Standing, guide: Guide, frame: Frame, *, done: b
 
 def _action(page: Page, guide: Guide, frame: Frame) -> None:
     outcome, standing = guide.outcome, guide.standing
+    kept = standing is not None and standing.before is not None
+    back = "R rolls back to the old generation, X drops it" if kept else "no older generation is kept"
     page.gap(frame)
-    if guide.sure == "discard":
-        act(page, frame, "D", "drop it now", "press D once more; what it has cost is lost, the index is untouched")
-    elif guide.sure == "drop":
-        act(page, frame, "X", "drop the old one now", "press X once more; after that there is no way back")
-    elif guide.sure == "rollback":
-        since = standing.written_since if standing is not None else 0
-        act(
-            page,
-            frame,
-            "R",
-            "roll back now",
-            f"press R once more; {number(since)} chunks written since stay in the newer one",
-        )
-    elif guide.rolled is not None:
+    if ask_twice(page, guide, frame):
+        return
+    if guide.rolled is not None:
         act(page, frame, "esc", "done", "the re-indexed generation is kept, and can be built again")
     elif outcome is not None and outcome.state is RunState.SWAPPED:
-        act(page, frame, "esc", "done", "R rolls back to the old generation, X drops it")
+        act(page, frame, "esc", "done", back)
     elif outcome is not None and outcome.state is RunState.VERIFIED:
         act(page, frame, "enter", "swap", "one step: answers come from the new generation, the old one is kept")
     elif outcome is not None:

@@ -22,14 +22,16 @@ from textual.widgets import Input
 from workbench.core.text import inert
 from workbench.index.job import Cancelled, Job
 from workbench.reindex.building import Stop
+from workbench.reindex.generations import RolledBack
 from workbench.reindex.model import Outcome, Plan, RunState
 from workbench.reindex.swapping import ChangedMeanwhile
 from workbench.tui.actions import bindings_of
 from workbench.tui.draw import number
 from workbench.tui.guide import BuildWatch, Choice, Guide, Offered, Standing, Step
-from workbench.tui.guide_actions import GUIDE_ACTIONS, actions_at
+from workbench.tui.guide_actions import GUIDE_ACTIONS, actions_at, can_go_back
 from workbench.tui.pages.parts import FRAME_ROWS, Frame
 from workbench.tui.pages.reindex import guide_page, place_of_name
+from workbench.tui.pages.reindex_build import host_of
 from workbench.tui.pages.reindex_verify import spent_said
 from workbench.tui.reindexing import Build, Reindexer, choice_of
 from workbench.tui.session import Session
@@ -50,6 +52,9 @@ LOOK_SECONDS = 0.5
 
 TOLD_SECONDS = 0.1
 """A build is drawn anew at most so often while much comes."""
+
+GRACE_SECONDS = 2.0
+"""How long leaving waits for a batch that costs nothing."""
 
 MOST_NAME = 1_000
 """Characters of a typed name."""
@@ -279,10 +284,15 @@ class ReindexScreen(Screen[str]):
     def _load(self) -> None:
         guide = self.guide
         index, namespace, chars = guide.index, guide.namespace, guide.max_chunk_chars
-        self._do("reading the configuration", lambda job: self._engine.offers(index, namespace, chars), self._offered)
 
-    def _offered(self, offered: Offered) -> None:
+        def work(job: Job) -> tuple[Offered, Standing]:
+            return self._engine.offers(index, namespace, chars), self._engine.standing(index, namespace)
+
+        self._do("reading the configuration", work, self._offered)
+
+    def _offered(self, found: tuple[Offered, Standing]) -> None:
         first = self.guide.offered is None
+        offered, self.guide.standing = found
         self.guide.offered = offered
         if first:
             usable = (
@@ -441,7 +451,7 @@ class ReindexScreen(Screen[str]):
     def action_roll_back(self) -> None:
         """Go back to the generation before; where chunks were written since, only when it is asked for twice."""
         guide = self.guide
-        if guide.busy or guide.outcome is None or guide.outcome.state is not RunState.SWAPPED or guide.rolled:
+        if not can_go_back(guide):
             return
         written = guide.standing.written_since if guide.standing is not None else 0
         if written and guide.sure != "rollback":
@@ -450,8 +460,8 @@ class ReindexScreen(Screen[str]):
             return
         self._session.quiet(guide.index)
 
-        def rolled(done: object) -> None:
-            guide.rolled = done  # type: ignore[assignment]
+        def rolled(done: RolledBack) -> None:
+            guide.rolled, guide.step = done, Step.VERIFY
             self._file_changed()
             self._look_at_standing()
 
@@ -460,7 +470,7 @@ class ReindexScreen(Screen[str]):
     def action_drop_old(self) -> None:
         """Drop the old generation, when it is asked for twice."""
         guide = self.guide
-        if guide.busy or guide.outcome is None or guide.outcome.state is not RunState.SWAPPED or guide.rolled:
+        if not can_go_back(guide):
             return
         if guide.sure != "drop":
             guide.sure = "drop"
@@ -653,13 +663,13 @@ class ReindexScreen(Screen[str]):
             self.draw()
         elif guide.running:
             if guide.pausing:
-                if self._job is not None:
-                    self._job.cancel()
-                self._keep_path()
-                self._leave(self._kept_said())
+                self._leave_now()
             else:
                 guide.leaving = True
                 self.action_pause()
+                if host_of(guide) is None:
+                    # What is under way costs only time, and a person who leaves has none.
+                    self.set_timer(GRACE_SECONDS, self._leave_now)
         elif guide.step is Step.VERIFY and guide.busy:
             guide.notes.append("a moment: this is one step and ends by itself")
             self.draw()
@@ -667,6 +677,14 @@ class ReindexScreen(Screen[str]):
             if self._job is not None:
                 self._job.cancel()
             self._leave(self._last_word())
+
+    def _leave_now(self) -> None:
+        """Leave a build without what is under way; what is committed is kept."""
+        if self.guide.running and self.is_current:
+            if self._job is not None:
+                self._job.cancel()
+            self._keep_path()
+            self._leave(self._kept_said())
 
     def _last_word(self) -> str:
         guide = self.guide

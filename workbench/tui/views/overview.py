@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 
@@ -13,6 +13,11 @@ from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.verdicts import concerns
 from workbench.tui.views import Desk, PageView
 from workbench.tui.widgets.lines import look_of
+
+if TYPE_CHECKING:
+    from workbench.index.job import Job
+    from workbench.index.model import Namespace
+    from workbench.reindex.generations import NamespaceGenerations
 
 _VIEWS = {"1": "overview", "2": "chunks", "3": "ceiling", "4": "vectors"}
 
@@ -35,6 +40,7 @@ class Overview(PageView):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk, id="overview")
         self._paint: Callable[[Frame], Page] = lambda frame: Page()
+        self._generations: NamespaceGenerations | None = None
 
     def show_page(self, paint: Callable[[Frame], Page], *, keep: bool) -> None:
         """Show the page of what is no namespace: a folder, a source, what to press first."""
@@ -43,9 +49,32 @@ class Overview(PageView):
         if not keep:
             self.list.put(0, 0)
 
+    def subject_changed(self) -> None:
+        """Look for generations that are kept beside the one that answers; only native files have them."""
+        self._generations = None
+        subject = self.subject
+        if subject is None or subject.source.adapter != "workbench":
+            return
+        path, name = subject.source.path, subject.space.name
+
+        def work(namespace: Namespace, job: Job) -> NamespaceGenerations | None:
+            from workbench.reindex.generations import generations
+
+            return next((each for each in generations(path) if each.namespace == name), None)
+
+        self.ask("generations", work, self._generations_found)
+
+    def _generations_found(self, found: NamespaceGenerations | None) -> None:
+        self._generations = found
+
+    def failed(self, slot: str, why: str) -> None:
+        """Say nothing: whatever keeps the registry from being read, the verdicts say."""
+
     def page(self, frame: Frame) -> Page:
         """Draw the verdicts, or the page that was given."""
-        return overview(self.subject.space, frame) if self.subject is not None else self._paint(frame)
+        return (
+            overview(self.subject.space, frame, self._generations) if self.subject is not None else self._paint(frame)
+        )
 
     def actions_here(self) -> tuple[Action, ...]:
         """Nothing can be chosen where there is no report."""
