@@ -38,22 +38,25 @@ class OpenedChunk(Detail):
     def rows_changed(self) -> None:
         """Draw the page; once there is room, go to the first place with what was searched for, or to the cut."""
         super().rows_changed()
-        if self.cut_due and self.opened is not None and self.size.height > 1 and self.size.width:
-            # The pane takes its size in steps, so the page is drawn, and its cut gone to, for each of them.
-            self.call_after_refresh(lambda: self.go_to(self.landmarks.cut))
+        if (self.cut_due or self._match_due) and self.opened is not None and self.size.height > 1 and self.size.width:
+            # The pane takes its size in steps, so the page is drawn, and gone to where it should be, for each of them.
+            self.call_after_refresh(self._go_where_due)
             if self._settled is None:
                 self._settled = self.set_timer(_SETTLES, self._stay)
-        if self._match_due and self.size.height > 1:
-            self._match_due = False
-            if self.landmarks.matches:
-                self.call_after_refresh(self.go_to, self.landmarks.matches[0])
+
+    def _go_where_due(self) -> None:
+        if self.cut_due:
+            self.go_to(self.landmarks.cut)
+        elif self._match_due and self.landmarks.matches:
+            self.go_to(self.landmarks.matches[0])
 
     def _stay(self) -> None:
         """From now on the page stays where the user puts it."""
-        self.cut_due, self._settled = False, None
+        self.cut_due, self._match_due, self._settled = False, False, None
 
     def _page_of(self, frame: Frame) -> Page:
-        if self.opened is None or not self.size.width:  # not laid out yet: a page as narrow as can be helps nobody
+        # Drawn also before there is room: which keys mean something here is known from it.
+        if self.opened is None:
             return Page()
         page, self.landmarks = chunk_page(self.opened, frame)
         return page
