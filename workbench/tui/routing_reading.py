@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from workbench.index.job import Cancelled, Job
@@ -28,6 +29,8 @@ def read_log(
             if log is None:
                 return False
             routed = arrange_log(log)
+        # What will show it is imported here: on the event loop it would be in the way of keys.
+        import_module("workbench.tui.views.replay")
         job.checkpoint()
     except Cancelled:
         tell(messages.SourceDone(key, request, True, since(reader, started)))

@@ -169,10 +169,12 @@ def keys_hint(entry: Entry, joined: Sequence[ContaminatedRows], looked_up: bool,
         return None
     line = Line().add("enter", Tone.ACCENT, bold=True).add(f" list {counted(keys, 'key')}", Tone.MUTED)
     for rows in joined:
-        if rows.ledger == entry.row and rows.ids and rows.source is not None:
+        if rows.ledger.namespace != entry.row.namespace:
+            continue
+        if rows.ids and rows.source is not None:
             line.add("   ").add(number(len(rows.ids)), Tone.ERROR, bold=True)
             line.add(f" in {PurePath(rows.source).name} › {rows.namespace}", Tone.MUTED)
-        elif rows.ledger == entry.row and looked_up:
+        elif looked_up:
             line.add("   none of them in an open index", Tone.FAINT)
     if not looked_up:
         line.add("   open the index as well to see them in its Chunks", Tone.FAINT)

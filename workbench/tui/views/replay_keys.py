@@ -63,7 +63,8 @@ class ReplayKeys:
         if self._places[0] != asked:
             found: dict[str, tuple[str, str]] = {}
             for rows in joined:
-                if rows.ledger == self.row and rows.source is not None and rows.namespace is not None:
+                same = self.row is not None and rows.ledger.namespace == self.row.namespace
+                if same and rows.source is not None and rows.namespace is not None:
                     found.update(dict.fromkeys(rows.ids, (rows.source, rows.namespace)))
             self._places = (asked, found)
         return self._places[1]
