@@ -9,6 +9,13 @@ import pytest
 from tests.tui import routing_scene as scene
 from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, Driver, driven
 from tests.tui.fakes import FakeReader
+from workbench.routing.what_if import what_if
+from workbench.tui.pages.parts import Frame
+from workbench.tui.pages.replay import Shown, cells_wide, replay_page
+from workbench.tui.pages.replay_ledger import Tried, entries_of
+from workbench.tui.replay_cells import Window, cells_of, grid_of, what_if_modes
+from workbench.tui.routed import arrange_log
+from workbench.tui.signs import ASCII, UNICODE
 from workbench.tui.state import Node
 from workbench.tui.views.chunks import Chunks
 from workbench.tui.views.replay import ReplayState, ReplayView
@@ -244,7 +251,7 @@ class TestWhatIf:
             await typed(driver, "t", "")
             await typed(driver, "c", "")
             assert state_of(driver).answer is None
-            assert "not asked" in driver.text
+            assert "t another threshold" in driver.text
 
     async def test_what_is_no_number_is_refused_in_words(self) -> None:
         async with driven(scene.reader(), paths=(scene.LOG,)) as driver:
@@ -394,3 +401,34 @@ class TestWords:
                 assert word in footer
             await driver.press("question_mark")
             assert "go to the next call that wrote or asked across spaces" in driver.text
+
+
+class TestAnyRoom:
+    """The page for whatever room there is."""
+
+    @pytest.mark.parametrize("width", [20, 37, 60, 76, 84, 150])
+    @pytest.mark.parametrize("height", [1, 4, 9, 14, 22, 38])
+    def test_it_is_drawn_and_no_row_is_too_long(self, width: int, height: int) -> None:
+        for log in (scene.outage(), scene.parting(), scene.hostile(), scene.clean()):
+            answer = what_if(log.replay, 1, 30_000)
+            grid = grid_of(Window(0, log.replay.count), cells_wide(width))
+            for signs in (UNICODE, ASCII):
+                for said in (False, True):
+                    shown = Shown(
+                        routed=arrange_log(log),
+                        replay=log.replay,
+                        call=log.replay.call(log.replay.count // 2),
+                        cells=cells_of(log.replay, grid),
+                        entries=entries_of(log.replay),
+                        tried=Tried(1, 30_000),
+                        answer=answer,
+                        answer_modes=what_if_modes(answer, grid),
+                        fit=log.replay.fit,
+                        said=said,
+                    )
+                    page = replay_page(shown, Frame(width, height, signs, focused=True))
+                    assert page.lines
+                    if width >= 76:
+                        assert max(line.cells for line in page.lines) <= width
+                    if width >= 76 and height >= 22:
+                        assert len(page.lines) <= height

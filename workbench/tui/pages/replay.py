@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from workbench.tui.replay_cells import Bytes, Cells
     from workbench.tui.routed import Routed
 
+_FINE_MS = 10_000.0
 _BOX_ROWS = 5
 _ROOMY_BOX_ROWS = 7
 _LEDGER_ROWS, _ROOMY_LEDGER_ROWS = 4, 6
@@ -96,7 +97,7 @@ def replay_page(shown: Shown, frame: Frame, *, upper_only: bool = False) -> Pain
     lines.append(facts_line(shown, frame))
     if frame.roomy:
         lines.append(Line())
-    headline = headline_lines(shown, frame)
+    headline = [] if upper_only else headline_lines(shown, frame)
     lines += headline
     if headline and frame.roomy:
         lines.append(Line())
@@ -211,9 +212,10 @@ def _upper(shown: Shown, frame: Frame) -> list[Line]:
     grid = cells_.grid
     at = grid.cell_of(shown.call.n)
     lines = [titled_rule("Replay", width, signs.rule, fact=_scale_fact(shown, frame), focused=frame.focused)]
-    lines.append(
-        cursor_line(f"call {number(shown.call.n)} {signs.dot} {moment(shown.call.at_ms)}", grid, at, width, signs)
-    )
+    columns = replay.columns
+    begun, ended = float(columns.started_ms[0]), float(columns.ended_ms[-1])
+    said = f"call {number(shown.call.n)} {signs.dot} {_when(shown.call.at_ms, begun, ended)}"
+    lines.append(cursor_line(said, grid, at, width, signs))
     lines += lanes(cells_, at, 2 if frame.roomy else 1, signs, gaps=frame.roomy and frame.height >= 36)
     told = [_lasted(replay, *each) for each in fallback_segments(cells_.did, grid)]
     lines.append(ribbon("it did", Tone.MUTED, cells_.did, told, cells_.diverges.astype("uint8"), grid, at, signs))
@@ -238,8 +240,9 @@ def _upper(shown: Shown, frame: Frame) -> list[Line]:
 
 def _lasted(replay: Replay, first: int, last: int) -> str:
     """Give how long the fallback served, from the first of these calls to the one behind the last."""
-    ended = replay.columns.started_ms[min(last, replay.count - 1)]
-    return clock_text(max(0.0, float(ended - replay.columns.started_ms[first - 1])))
+    times = replay.columns.started_ms
+    lasted = float(times[min(last, replay.count - 1)] - times[first - 1])
+    return clock_text(lasted) if lasted >= 1_000 else ""
 
 
 def _scale_fact(shown: Shown, frame: Frame) -> Line:
@@ -247,8 +250,7 @@ def _scale_fact(shown: Shown, frame: Frame) -> Line:
     columns = shown.replay.columns
     window = grid.window
     begun, ended = float(columns.started_ms[window.first]), float(columns.ended_ms[window.end - 1])
-    dated = moment(begun, date=True)[:10] != moment(ended, date=True)[:10]
-    span = f"{_when(begun, dated)} {signs.dash} {_when(ended, dated)} UTC"
+    span = f"{_when(begun, begun, ended)} {signs.dash} {_when(ended, begun, ended)} UTC"
     if grid.wide > 1 or grid.calls_a_cell <= 1:
         scale = f"{number(grid.wide)} cells = 1 call" if grid.wide > 1 else "1 cell = 1 call"
     else:
@@ -269,9 +271,14 @@ def _scale_fact(shown: Shown, frame: Frame) -> Line:
     return fact.add(shown.playing, Tone.TEXT if shown.playing == "paused" else Tone.ACCENT, bold=True)
 
 
-def _when(ms: float, dated: bool) -> str:
-    """Write a time of day; of a log that goes on over midnight with the day, and without seconds."""
-    return moment(ms, date=True)[5:16] if dated else moment(ms)
+def _when(ms: float, begun: float, ended: float) -> str:
+    """Write a time of day as finely as calls between two times ask for.
+
+    With the day where they go on over midnight, with parts of a second where all of it took a few.
+    """
+    if moment(begun, date=True)[:10] != moment(ended, date=True)[:10]:
+        return moment(ms, date=True)[5:16]
+    return f"{moment(ms)}.{int(ms % 1_000):03}" if ended - begun < _FINE_MS else moment(ms)
 
 
 def _lower(shown: Shown, frame: Frame, painted: Painted) -> None:
@@ -366,8 +373,8 @@ def _said(shown: Shown, frame: Frame, room: int) -> list[Line]:
     rows = _sentences(told, frame)
     fact = Line().add("v", Tone.ACCENT, bold=True).add(" back", Tone.MUTED)
     top = min(shown.scroll, max(0, len(rows) - room + 1))
-    seen = rows[top : top + room - 1]
-    if top + len(seen) < len(rows):
+    seen = rows[top : top + max(0, room - 1)]
+    if seen and top + len(seen) < len(rows):
         seen[-1] = Line().add(f"  {signs.more} {counted(len(rows) - top - len(seen) + 1, 'more row')}", Tone.FAINT)
     return [titled_rule("All that is said", frame.width, signs.rule, fact=fact), *seen]
 
