@@ -14,7 +14,6 @@ import numpy as np
 from workbench.index.expressions import ROW, Expressions
 from workbench.index.ranges import row_ranges
 from workbench.index.schema import first_row
-from workbench.index.search import unit_scale
 from workbench.reindex.living import is_foreign, rows
 from workbench.reindex.model import Fate
 from workbench.reindex.proving import SAME
@@ -105,10 +104,17 @@ def built_vectors(dims: int, alias: str = "ix") -> StoredVectors:
 def _usable(owners: NDArray[np.object_], vectors: NDArray[np.object_], dims: int) -> Block:
     if not owners.size:
         return Block(np.empty(0, np.object_), np.empty((0, dims)))
-    matrix = np.stack([unit_scale(np.asarray(np.ma.getdata(each), np.float64)) for each in np.ma.getdata(vectors)])
+    matrix = _scaled(np.stack([np.ma.getdata(each) for each in np.ma.getdata(vectors)]).astype(np.float64))
     norms = np.sqrt(np.sum(matrix * matrix, axis=1))
     good = np.isfinite(norms) & (norms > 0)
     return Block(np.ma.getdata(owners)[good], matrix[good] / norms[good, None])
+
+
+def _scaled(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Do to each row what ``unit_scale`` does to a vector."""
+    largest = np.max(np.abs(matrix), axis=1, initial=0.0)
+    exponents = np.where(np.isfinite(largest) & (largest > 0), np.frexp(largest)[1], 0)
+    return np.ldexp(matrix, -exponents[:, None])
 
 
 def ranks(
