@@ -141,9 +141,9 @@ def half_way(engine: FakeReindexer, watch: BuildWatch) -> None:
     """Come to 5,120 vectors after two and a half minutes, with a wait for the rate limit and a retry on the way."""
     watch.begun(PATH, 0)
     watch.step("building")
-    done = 0
+    done, base = 0, engine.now
     for second in range(2, 151, 2):
-        engine.now = 1_000.0 + second
+        engine.now = base + second
         if second == 68:
             watch.activity(Waiting(9.0, 0.0, "HTTP 429: rate limit", True))
         if second == 78:
@@ -158,7 +158,7 @@ def half_way(engine: FakeReindexer, watch: BuildWatch) -> None:
         watch.progress(progress(done, float(second), second // 2))
     for _ in range(4):
         watch.activity(RequestSent(64, 50_000, 1))
-    engine.now = 1_150.0
+    engine.now = base + 150.0
     watch.progress(progress(5_120, 150.0, 80))
 
 

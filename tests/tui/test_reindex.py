@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -448,6 +449,28 @@ async def test_a_build_that_fails_its_checks_cannot_be_swapped() -> None:
         await app.press("enter")
         await app.until(lambda: len(engine.builds) == 2)
         assert not any(each.startswith("swap") for each in engine.asked)
+
+
+async def test_a_generation_that_is_kept_can_be_gone_back_to_without_building() -> None:
+    engine = FakeReindexer()
+    async with guided(engine) as app:
+        assert "generation 2" in app.row("rolls back")
+        await app.press("R")
+        await app.until(lambda: "generation 3 answers again" in app.text)
+        await rest(app)
+        assert engine.builds == []
+        await app.press("enter")
+        await app.until(lambda: isinstance(app.app.screen, MainScreen))
+
+
+async def test_what_was_written_since_is_said_before_going_back() -> None:
+    engine = FakeReindexer(stands=replace(guide_scene.BEFORE, written_since=17))
+    async with guided(engine) as app:
+        await app.press("R")
+        assert "17 chunks written since" in app.text
+        assert "roll back" not in engine.asked
+        await app.press("R")
+        await app.until(lambda: "roll back" in engine.asked)
 
 
 # --- ways in and around ------------------------------------------------------------------------------------------

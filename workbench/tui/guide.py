@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from workbench.core.text import inert
 from workbench.embedders.activity import Activity, AnswerCame, BatchSplit, RequestSent, Retrying, Waiting
 
 if TYPE_CHECKING:
@@ -339,5 +340,5 @@ class Guide:
 
     @property
     def confirmed(self) -> bool:
-        """Whether what was typed is the name."""
-        return self.typed == self.namespace
+        """Whether what was typed is the name, as it is or as it is shown."""
+        return bool(self.typed) and self.typed in (self.namespace, inert(self.namespace))

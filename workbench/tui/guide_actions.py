@@ -68,7 +68,9 @@ def actions_at(guide: Guide) -> list[Action]:
     }[guide.step](guide)
     quits = [] if guide.step is Step.CONFIRM else [_QUIT]
     helps = [] if guide.step is Step.CONFIRM else [_HELP]
-    return [*own, _left(guide), *helps, *quits]
+    # A swap is one step and ends by itself: there is nothing to leave meanwhile.
+    left = [] if guide.step is Step.VERIFY and guide.busy else [_left(guide)]
+    return [*own, *left, *helps, *quits]
 
 
 def _left(guide: Guide) -> Action:

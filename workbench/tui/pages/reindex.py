@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workbench.core.text import inert
 from workbench.reindex.model import RunState
 from workbench.tui.draw import Ground, Line, Tone, cells, clip, number, short_fingerprint, titled_rule
 from workbench.tui.guide import TITLES, Guide, Offer, Step
@@ -367,7 +368,7 @@ def _confirm(page: Page, guide: Guide, frame: Frame) -> None:
     else:
         rest = (
             "that is not its name"
-            if guide.typed and not guide.namespace.startswith(guide.typed)
+            if guide.typed and not inert(guide.namespace).startswith(guide.typed)
             else "it begins when the name is whole"
         )
         page.add(Line().add(rest, Tone.ERROR if rest.startswith("that") else Tone.FAINT))

@@ -15,7 +15,6 @@ from workbench.tui.pages.reindex_parts import (
     money,
     on_screen,
     percent,
-    say_busy,
 )
 from workbench.tui.signs import Signs
 
@@ -41,7 +40,8 @@ def verify_page(page: Page, guide: Guide, frame: Frame) -> None:
     _quarantined(page, guide, frame)
     _swap(page, guide, frame)
     if guide.busy:
-        say_busy(page, guide, frame, "working")
+        page.gap(frame)
+        page.add(Line().add(f"{guide.busy} {frame.signs.reading}", bold=True))
     else:
         _action(page, guide, frame)
 
