@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from tests.reindex.scene import (
     vectors,
 )
 from workbench.index.store import Entry, VectorStore
-from workbench.reindex import running, swapping
+from workbench.reindex import running
 from workbench.reindex.leftovers import files_before
 from workbench.reindex.model import Progress, RunState
 from workbench.reindex.running import Controls
@@ -246,7 +247,7 @@ def test_a_file_system_without_second_names_is_one_sentence_and_the_build_is_kep
     before = living(index)
     aim = target(provider(server.url))
     path = begin(index, aim)
-    monkeypatch.setattr(swapping.os, "link", _raises(PermissionError(1, "Operation not permitted")))
+    monkeypatch.setattr(os, "link", _raises(PermissionError(1, "Operation not permitted")))
     with holder(index, write=False):
         outcome = go(index, path, aim)
     assert outcome.state is RunState.VERIFIED

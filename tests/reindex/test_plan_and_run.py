@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -27,7 +28,7 @@ from workbench.index.store import Entry, VectorStore
 from workbench.reindex import running
 from workbench.reindex.generations import drop_retired, generations, roll_back
 from workbench.reindex.model import ReindexError, RunState
-from workbench.reindex.planning import plan
+from workbench.reindex.planning import plan, refuse_without_room
 from workbench.reindex.probing import PROBE
 from workbench.reindex.running import Controls
 
@@ -217,3 +218,14 @@ def test_the_first_text_that_goes_out_is_the_probe(index: Path, server: Misbehav
     build(index, provider(server.url))
     assert server.asked.bodies[0]["input"] == [PROBE]
     assert server.asked.times(PROBE) == 1
+
+
+def test_a_build_for_which_there_is_no_room_is_refused_before_anything_is_sent(
+    index: Path, server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = plan(str(index), NAMESPACE, target(provider(server.url)))
+    refuse_without_room(str(index), made)
+    usage = shutil.disk_usage(index.parent)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=made.disk_bytes - 1))
+    with pytest.raises(ReindexError, match="free in"):
+        refuse_without_room(str(index), made)

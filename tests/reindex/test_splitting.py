@@ -108,9 +108,10 @@ def test_pieces_whose_ids_are_taken_get_others(tmp_path: Path, server: Misbehavi
     assert not {"a", "a#1", "a#"} & {row[0] for row in rows}
 
 
+@pytest.mark.parametrize("text", ["a chunk of its own", ""])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_chunk_that_is_written_under_the_id_of_a_piece_keeps_it(
-    tmp_path: Path, server: MisbehavingServer, when: str
+    tmp_path: Path, server: MisbehavingServer, when: str, text: str
 ) -> None:
     index = make_index(tmp_path / "index.duckdb", 2)
     with VectorStore.open(index, read_only=False) as store:
@@ -122,10 +123,10 @@ def test_a_chunk_that_is_written_under_the_id_of_a_piece_keeps_it(
 
         assert go(index, path, aim, Controls(swap=False)).state is RunState.VERIFIED
     with VectorStore.open(index, read_only=False) as store:
-        store.put_many(NAMESPACE, [Entry("a#1", "a chunk of its own")], embedder_id="old")
+        store.put_many(NAMESPACE, [Entry("a#1", text)], embedder_id="old")
     assert go(index, path, aim).state is RunState.SWAPPED
     found = {row[0]: row for row in living(index)[1:]}
-    assert found["a#1"][1] == "a chunk of its own"
+    assert found["a#1"][1] == text
     assert len(pieces_of(index, "a")) > 2
     assert server.asked.times(found["a##1"][1]) <= (3 if when == "after" else 2)  # once, and once each verifying
 

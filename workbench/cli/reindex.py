@@ -143,9 +143,11 @@ def _begin(asked: _Asked) -> int:
     from workbench.cli.reindex_text import write_plan
     from workbench.cli.waiting import interruptible
     from workbench.reindex import running
+    from workbench.reindex.planning import refuse_without_room
 
     target, plan = _planned(asked)
     write_plan(stderr() if asked.as_json else stdout(), plan, target.provider.host)
+    refuse_without_room(asked.index, plan)
     if not asked.yes:
         _confirm(plan)
     _price(asked, target)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -97,6 +99,17 @@ def plan(index: str, namespace: str, target: Target, *, resplit: bool = False, j
     with attach(index) as attachment, attachment.cursor(job) as cursor:
         mapping = labelled(cursor, attachment.path, [living.find(cursor, namespace)])[0]
         return _planned(cursor, mapping, target, resplit)
+
+
+def refuse_without_room(index: str, made: Plan) -> None:
+    """Refuse a build for which there is no room beside the index; raises ReindexError."""
+    folder = os.path.dirname(os.path.realpath(index))
+    free = shutil.disk_usage(folder).free
+    if free < made.disk_bytes:
+        raise ReindexError(
+            f"the build takes about {made.disk_bytes / 1e6:,.1f} MB beside the index, and {free / 1e6:,.1f} MB are "
+            f"free in {folder}; nothing was sent: free some, or move the index to another disk"
+        )
 
 
 def _planned(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, target: Target, resplit: bool) -> Plan:

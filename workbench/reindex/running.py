@@ -215,6 +215,7 @@ class _Run:
         self._meter = meter
         self._step = controls.on_step or (lambda _: None)
         self._probed = False
+        self._changed = False
 
     async def whole(self) -> Outcome:
         """Bring up to date, build, verify and swap; again when the source was written meanwhile."""
@@ -222,7 +223,7 @@ class _Run:
         for _ in range(ROUNDS):
             settings = await self._build()
             writer = await self._bring() if writer is None else writer
-            if writer is None and self._pending():
+            if writer is None and (self._changed or self._pending()):
                 continue
             self._go_on()
             self._step("verifying")
@@ -265,6 +266,7 @@ class _Run:
             if error.problem is not Problem.LOCKED or not copied or not _held(self._index):
                 raise
             return None if first else error
+        self._changed = not found.none
         if copied and not found.none:
             self._step(f"{found.changed:,} chunks were written and {found.gone:,} deleted meanwhile")
         return None
