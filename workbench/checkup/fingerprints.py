@@ -106,7 +106,7 @@ def _unknown(counts: Sequence[FingerprintCount], guesses: Sequence[str]) -> Find
     else:
         message = "nothing names an embedder, and there is no vector yet: the first one written decides"
     record = "let the program that writes it record the model beside the vectors"
-    fix = f"find out which embedder built it, and {record}" if vectors else record
+    fix = f"find out which embedder built it and say so with workbench label, or {record}" if vectors else record
     if guesses:
         rest = f" or {len(guesses) - _NAMED_AT_MOST:,} more" if len(guesses) > _NAMED_AT_MOST else ""
         fix += f"; known models of this length: {', '.join(guesses[:_NAMED_AT_MOST])}{rest}"
