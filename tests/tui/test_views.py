@@ -161,7 +161,8 @@ async def test_narrow_tabs_lose_digits_and_never_a_title() -> None:
         signs = app.main._signs
         for width in range(30, 100):
             placed = place_tabs(strip.subject, "ceiling", width, signs)
-            assert [each.line.text.strip("1234 ")[:7] for each in placed] == ["Overvie", "Chunks", "Ceiling", "Vectors"]
+            titles = [each.line.text.strip("12345 ")[:7] for each in placed]
+            assert titles == ["Overvie", "Chunks", "Ceiling", "Vectors", "Probe"]
         assert placed[2].line.text == "3 Ceiling ✂ 456"
 
 
