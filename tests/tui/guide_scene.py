@@ -162,6 +162,17 @@ def half_way(engine: FakeReindexer, watch: BuildWatch) -> None:
     watch.progress(progress(5_120, 150.0, 80))
 
 
+def going_on(engine: FakeReindexer, watch: BuildWatch) -> None:
+    """Come from the 5,120 vectors that are kept to 6,400 in forty seconds."""
+    watch.begun(PATH, 5_120)
+    base = engine.now
+    for batch in range(1, 21):
+        engine.now = base + 2.0 * batch
+        watch.activity(RequestSent(64, 50_000, 1))
+        watch.activity(AnswerCame(64, 13_000, 1.8, "embed-large-v4"))
+        watch.progress(progress(5_120 + 64 * batch, 2.0 * batch, 80 + batch))
+
+
 @dataclass
 class FakeReindexer:
     """Gives what it was made with; a build plays its script, then waits for the gate, the pause or the end."""

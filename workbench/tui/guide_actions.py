@@ -94,7 +94,8 @@ def _choosing(guide: Guide) -> list[Action]:
     if guide.asked is not None:
         return [replace(_GO, title="look at it")]
     go = [replace(_GO, title="plan")] if guide.offer is not None and guide.offer.usable else []
-    back = [_ROLL_BACK, _DROP] if can_go_back(guide) else []
+    # The page says these two keys beside the generation that they are about.
+    back = [replace(each, in_footer=False) for each in (_ROLL_BACK, _DROP)] if can_go_back(guide) else []
     return [*go, _RESPLIT, _CEILING, *back]
 
 

@@ -116,7 +116,7 @@ def _own(guide: Guide, building: Building) -> list[Line]:
         spent = Line().add("price not known", italic=True)
     tokens = Line().add("0", Tone.MUTED)
     if progress is not None:
-        tokens = Line().add("" if progress.tokens_counted else "about ", Tone.MUTED)
+        tokens = Line().add("" if progress.tokens_counted else "~ ", Tone.MUTED)
         tokens.add(amount(progress.tokens), bold=True)
         if guide.plan is not None:
             tokens.add(f" of {amount(guide.plan.tokens.likely)}", Tone.MUTED)
@@ -279,7 +279,7 @@ def _action(page: Page, guide: Guide, frame: Frame) -> None:
         else:
             page.add(
                 Line()
-                .add("The living index answers as before. A killed run resumes and pays nothing twice.", Tone.FAINT)
+                .add("The index answers as before. A killed run resumes and pays nothing twice.", Tone.FAINT)
                 .cut(frame.width, frame.signs.more)
             )
     elif not ask_twice(page, guide, frame):

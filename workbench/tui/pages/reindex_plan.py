@@ -42,7 +42,7 @@ def plan_page(page: Page, guide: Guide, frame: Frame) -> None:
         page.gap(frame)
     _ceiling(page, plan, guide, frame)
     _target(page, plan, guide, frame)
-    act(page, frame, "enter", "continue", "next you type the namespace’s name; only then is anything spent")
+    act(page, frame, "enter", "continue", "next you type its name; only then is anything spent")
 
 
 def _chunks(plan: Plan, guide: Guide, width: int, signs: Signs) -> list[Line]:

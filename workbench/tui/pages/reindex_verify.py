@@ -217,11 +217,11 @@ def _held(page: Page, standing: Standing, guide: Guide, frame: Frame, *, done: b
         )
         return
     line = Line().add(f"{frame.signs.warn} ", Tone.WARN, bold=True)
-    line.add("written by " if held.writes else "open in ").add(
-        clip(held.holder.program, 40, frame.signs.more), bold=True
-    )
-    line.add(f" (pid {held.holder.pid})", Tone.MUTED)
+    line.add("written by " if held.writes else "open in ")
+    who = f" (pid {held.holder.pid})"
     rest = "  it has to close it first" if held.writes else "  it sees the new one when it reopens"
+    room = frame.width - line.cells - cells(who) - cells(rest)
+    line.add(clip(held.holder.program, room, frame.signs.more), bold=True).add(who, Tone.MUTED)
     page.add(line.add(rest, Tone.MUTED).cut(frame.width, frame.signs.more))
 
 
@@ -237,7 +237,7 @@ def _action(page: Page, guide: Guide, frame: Frame) -> None:
     elif outcome is not None and outcome.state is RunState.SWAPPED:
         act(page, frame, "esc", "done", back)
     elif outcome is not None and outcome.state is RunState.VERIFIED:
-        act(page, frame, "enter", "swap", "one step: answers come from the new generation, the old one is kept")
+        act(page, frame, "enter", "swap", "the new generation answers at once; the old one is kept")
     elif outcome is not None:
         act(page, frame, "enter", "go on", "brings in what was written, checks again; D drops it")
 
