@@ -60,11 +60,14 @@ def _names_a_model(text: str) -> bool:
 def show_recording(
     path: str | os.PathLike[str],
     indexes: Iterable[str | os.PathLike[str]] = (),
+    options: CheckOptions | None = None,
     *,
     format: str | None = None,
     job: Job | None = None,
 ) -> RecordingReport:
     """Open a recording and judge it, joined with the indexes, which are held for as long as that takes.
+
+    Of ``options`` the ceiling and the namespaces count.
 
     Raises RecordingError when the recording cannot be read, SourceError when one of the indexes cannot.
     """
@@ -73,7 +76,7 @@ def show_recording(
 
     with contextlib.ExitStack() as opened:
         recording = opened.enter_context(open_recording(path, format=format))
-        return report_on(recording, _indexed(indexes, opened, CheckOptions(), job), job)
+        return report_on(recording, _indexed(indexes, opened, options or CheckOptions(), job), job)
 
 
 def look_at_recording(path: str | os.PathLike[str], why_no_index: SourceError, job: Job) -> Recording | None:

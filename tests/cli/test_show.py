@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -238,6 +240,60 @@ def test_why_the_answer_was_lost_stands_beside_the_retrieval(tmp_path: Path) -> 
     (found,) = ran.json["findings"]
     assert found["code"] == "retrieved-clipped"
     assert "manual.md#0 (rejected: over-max-entries), 283 of its 1,183 characters never read" in found["message"]
+
+
+def corpus(path: Path, embedder: str, texts: dict[str, str]) -> Path:
+    """Write a corpus file as agentfootprint does, which records no ceiling."""
+    with closing(sqlite3.connect(f"file:{SAMPLES / 'agentfootprint' / 'corpus.db'}?immutable=1", uri=True)) as sample:
+        schema = [text for (text,) in sample.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
+    with closing(sqlite3.connect(path)) as made, made:
+        for statement in schema:
+            made.execute(statement)
+        facts = (("schema_version", "1"), ("fp:_/_/_global", f"{embedder}@128"))
+        made.executemany("INSERT INTO af_index_meta VALUES (?, ?)", facts)
+        for id, text in texts.items():
+            made.execute(
+                "INSERT INTO af_vectors (namespace, id, value, embedding, dims, embedder_fp, version, created_at, "
+                "updated_at, last_accessed_at, access_count, embedding_model) "
+                "VALUES ('_/_/_global', ?, ?, ?, 128, ?, 1, 0, 0, 0, 0, ?)",
+                (id, json.dumps({"id": id, "text": text}), np.ones(128, "<f4").tobytes(), f"{embedder}@128", embedder),
+            )
+    return path
+
+
+def loaded_texts(*names: str) -> dict[str, str]:
+    """Read the chunks that stand whole in recordings."""
+    texts: dict[str, str] = {}
+    for name in names:
+        document = json.loads((SAMPLES / "agentfootprint" / f"{name}.envelope.json").read_text())
+        inner = document["recording"]["snapshot"]["subflowResults"]["sf-memory-read-manual"]["treeContext"]
+        texts |= {each["id"]: each["value"]["text"] for each in inner["globalContext"]["loaded"]}
+    return texts
+
+
+@needs_samples
+def test_a_pair_of_runs_tells_why_the_answer_was_lost(tmp_path: Path) -> None:
+    """What was asked for stands only behind the ceiling of one embedder, and the other read it."""
+    texts = loaded_texts("clipped_retrieval", "unclipped_retrieval")
+    lost = corpus(tmp_path / "lost.db", "hash-bow-900", {"manual.md#0": texts["manual.md#0"]})
+    sample = SAMPLES / "agentfootprint" / "clipped_retrieval.envelope.json"
+    ran = workbench(tmp_path, "show", sample, "--index", lost, "--max-chunk-chars", "900", "--json")
+    assert ran.code == 1
+    (found,) = ran.json["findings"]
+    only = "read, and only there stand 'countersigned', 'quarantine', 'ledger' of the question"
+    assert f"manual.md#0 (rejected: over-max-entries), 283 of its 1,183 characters never {only}" in found["message"]
+    chunk = ran.json["retrievals"][0]["candidates"][1]["chunk"]
+    assert "The quarantine ledger is countersigned by the harbour master." in chunk["unread"]["excerpt"]
+    checked = workbench(tmp_path, "check", sample, lost, "--max-chunk-chars", "900")
+    assert only in " ".join(checked.out.split())
+
+    read = corpus(tmp_path / "read.db", "hash-bow-whole", texts)
+    sample = SAMPLES / "agentfootprint" / "unclipped_retrieval.envelope.json"
+    ran = workbench(tmp_path, "show", sample, "--index", read, "--max-chunk-chars", "20000", "--json")
+    assert ran.code == 0
+    first = ran.json["retrievals"][0]["candidates"][0]
+    assert (first["id"], first["admitted"]) == ("manual.md#0", True)
+    assert (first["chunk"]["lost"], first["chunk"]["changed"], first["chunk"]["unread"]) == (0, False, None)
 
 
 @needs_samples

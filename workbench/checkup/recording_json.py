@@ -127,6 +127,9 @@ def _candidate(candidate: Candidate, chunk: JoinedChunk | None) -> JsonObject:
             "lost": chunk.lost,
             "clipped": chunk.clipped,
             "changed": chunk.changed,
+            "unread": None
+            if chunk.unread is None
+            else {"excerpt": _masked(chunk.unread.excerpt), "words": [_masked(word) for word in chunk.unread.words]},
         },
     }
 

@@ -176,8 +176,17 @@ def _read_in_part(candidate: Candidate, chunk: JoinedChunk) -> str:
     if candidate.admitted is False:
         name += f" (rejected{f': {candidate.reason}' if candidate.reason else ''})"
     if chunk.lost is not None and chunk.chars is not None:
-        return f"{name}, {chunk.lost:,} of its {counted(chunk.chars, 'character')} never read"
+        return f"{name}, {chunk.lost:,} of its {counted(chunk.chars, 'character')} never read{_only_there(chunk)}"
     return f"{name}, longer than what the embedder reads"
+
+
+def _only_there(chunk: JoinedChunk) -> str:
+    """Say which words of the question stand only in what was never read: that is why the chunk ranked as it did."""
+    if chunk.unread is None or not chunk.unread.words:
+        return ""
+    words = ", ".join(f"'{word}'" for word in chunk.unread.words)
+    many = len(chunk.unread.words)
+    return f", and only there {verb(many, 'stands', 'stand')} {words} of the question"
 
 
 def _reports(reports: Sequence[IndexReport]) -> Iterable[Finding]:

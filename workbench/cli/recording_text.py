@@ -186,6 +186,8 @@ def _candidate(out: Output, candidate: Candidate, chunk: JoinedChunk | None, *, 
     out.row(f"{rank:>5}  {score:>8}  {name}", fate, Style.PLAIN)
     if chunk is not None and chunk.clipped:
         out.verdict(Sign.WARNING, _read(chunk), indent=17)
+        if chunk.unread is not None:
+            out.paragraph(f"“{mask_text(chunk.unread.excerpt)}”", indent=20, style=Style.FAINT)
     elif chunk is None and with_index:
         out.verdict(Sign.UNKNOWN, "not in the index", indent=17, style=Style.FAINT)
     if chunk is not None and chunk.changed:

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 @click.command("show")
 @click.argument("recording", metavar="REC")
 @click.option("--index", "indexes", multiple=True, metavar="INDEX", help="The index it searched; may be repeated.")
+@options.max_chunk_chars
 @click.option("--format", "format", metavar="NAME", help="Read it as this format, whatever was recognised.")
 @options.json_output
-def command(recording: str, indexes: tuple[str, ...], format: str | None, as_json: bool) -> int:
+def command(
+    recording: str, indexes: tuple[str, ...], max_chunk_chars: int | None, format: str | None, as_json: bool
+) -> int:
     """Show what happened in a recording: steps, retrievals with every candidate, errors. Secrets are masked.
 
     Exit code 0: shown. 1: damaged parts were left out, or the join with --index found something. 2: nothing could be
@@ -35,7 +38,7 @@ def command(recording: str, indexes: tuple[str, ...], format: str | None, as_jso
     if format is not None and format not in formats():
         raise click.UsageError(f"'{format}' is no format; they are {', '.join(formats())}")
     try:
-        report = interruptible(lambda job: _look_at(recording, indexes, format, job))
+        report = interruptible(lambda job: _look_at(recording, indexes, max_chunk_chars, format, job))
     except (RecordingError, SourceError) as error:
         stderr().verdict(Sign.ERROR, error.message, indent=0)
         return 2
@@ -46,11 +49,14 @@ def command(recording: str, indexes: tuple[str, ...], format: str | None, as_jso
     return exit_code(report)
 
 
-def _look_at(recording: str, indexes: tuple[str, ...], format: str | None, job: Job) -> RecordingReport:
+def _look_at(
+    recording: str, indexes: tuple[str, ...], ceiling: int | None, format: str | None, job: Job
+) -> RecordingReport:
     # Imported here, in the thread that works: an interrupt in the middle of a driver's first import ends the process.
+    from workbench.checkup.options import CheckOptions
     from workbench.sources import show_recording
 
-    return show_recording(recording, indexes, format=format, job=job)
+    return show_recording(recording, indexes, CheckOptions(explicit_ceiling=ceiling), format=format, job=job)
 
 
 def exit_code(report: RecordingReport) -> int:

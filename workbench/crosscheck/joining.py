@@ -10,6 +10,7 @@ from workbench.core.fingerprint import fingerprint_conflict, fingerprint_text
 from workbench.core.text import utf16_length
 from workbench.crosscheck.indexed import IndexedNamespace, LookUps, named
 from workbench.crosscheck.spaces import WrongSpace, loaded_otherwise, wrong_space
+from workbench.crosscheck.unread import Unread, unread_of
 from workbench.embedders.models import resolve_index_ceiling
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class JoinedChunk:
         ceiling: how many it reads; None when that is not known.
         clipped: whether it is longer than what is read.
         changed: the text that was retrieved is not what the index holds now; None when one of them is not at hand.
+        unread: what stands behind the ceiling, and which words of the question; None where the text is not at hand.
     """
 
     source: str | None
@@ -64,6 +66,7 @@ class JoinedChunk:
     ceiling: int | None = None
     clipped: bool = False
     changed: bool | None = None
+    unread: Unread | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,7 @@ def _joined(
     chunks: list[JoinedChunk | None] = []
     for candidate, chunk in zip(candidates, found, strict=True):
         if chunk is not None and namespace is not None:
-            chunks.append(_of_index(candidate, chunk, namespace))
+            chunks.append(_of_index(candidate, chunk, namespace, retrieval.query))
         else:
             chunks.append(_of_report(candidate, retrieval, reports))
     note = _note(beside, why_not) if beside is not None else _rebuilt(retrieval, namespace)
@@ -217,11 +220,12 @@ def _fits(retrieval: Retrieval, namespace: IndexedNamespace) -> bool:
     return not _conflicts(retrieval, namespace)
 
 
-def _of_index(candidate: Candidate, chunk: Chunk, namespace: IndexedNamespace) -> JoinedChunk:
+def _of_index(candidate: Candidate, chunk: Chunk, namespace: IndexedNamespace, query: str | None) -> JoinedChunk:
     ceiling = namespace.ceiling.chars
     lost = None if chunk.chars is None else max(0, chunk.chars - ceiling)
     changed = None if candidate.text is None or chunk.text is None else candidate.text != chunk.text
-    return JoinedChunk(namespace.source, namespace.name, chunk.chars, lost, ceiling, bool(lost), changed)
+    unread = unread_of(chunk.text, int(ceiling), query) if lost and chunk.text is not None else None
+    return JoinedChunk(namespace.source, namespace.name, chunk.chars, lost, ceiling, bool(lost), changed, unread)
 
 
 def _of_report(candidate: Candidate, retrieval: Retrieval, reports: Sequence[IndexReport]) -> JoinedChunk | None:

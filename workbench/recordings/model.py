@@ -175,11 +175,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class LoadedEntry:
-    """An entry that was loaded from an index, and the embedder that it says made it (dims None: not recorded)."""
+    """An entry that was loaded from an index, the embedder that it says made it, its text (None: not recorded)."""
 
     id: str | None
     model: str | None
     dims: int | None
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

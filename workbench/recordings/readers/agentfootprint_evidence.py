@@ -83,7 +83,7 @@ def _retrieval(
         namespace=as_text(evidence.get("namespace")),
         threshold=as_number(evidence.get("threshold")),
         complete=complete if isinstance(complete, bool) else None,
-        candidates=tuple(_candidate(each) for each in listed) if isinstance(candidates, list) else None,
+        candidates=tuple(_candidate(each, entries) for each in listed) if isinstance(candidates, list) else None,
         passages=tuple(
             Passage(as_text(listed[index].get("id")), as_text(listed[index].get("promptFragment")) or "")
             for _position, index in placed
@@ -95,10 +95,10 @@ def _retrieval(
     )
 
 
-def _candidate(fields: Mapping[str, object]) -> Candidate:
-    admitted = fields.get("admitted")
+def _candidate(fields: Mapping[str, object], entries: tuple[LoadedEntry, ...]) -> Candidate:
+    admitted, id = fields.get("admitted"), as_text(fields.get("id"))
     return Candidate(
-        id=as_text(fields.get("id")),
+        id=id,
         rank=as_whole(fields.get("rank")),
         score=as_number(fields.get("score")),
         admitted=admitted if isinstance(admitted, bool) else None,
@@ -106,7 +106,8 @@ def _candidate(fields: Mapping[str, object]) -> Candidate:
         document=as_text(fields.get("docUri")),
         page=as_text(fields.get("page")),
         heading=as_text(fields.get("heading")),
-        text=as_text(fields.get("promptFragment")),
+        # what was written into the prompt is wrapped in words that are not the chunk's
+        text=next((each.text for each in entries if each.id is not None and each.id == id), None),
     )
 
 
@@ -202,7 +203,8 @@ def _loaded(value: object) -> tuple[LoadedEntry, ...]:
         fields = as_object(each)
         vector = fields.get("embedding")
         dims = len(vector) if isinstance(vector, list) else as_whole(as_object(vector).get("dims"))
-        entries.append(LoadedEntry(as_text(fields.get("id")), as_text(fields.get("embeddingModel")), dims))
+        id, model = as_text(fields.get("id")), as_text(fields.get("embeddingModel"))
+        entries.append(LoadedEntry(id, model, dims, as_text(as_object(fields.get("value")).get("text"))))
     return tuple(entries)
 
 

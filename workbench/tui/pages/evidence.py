@@ -254,6 +254,10 @@ def _chunk(page: Page, chunk: JoinedChunk | None, evidence: Evidence, frame: Fra
     else:
         line = Line().add(f"{signs.ok} ", Tone.OK, bold=True).add(chars).add(", all of it read", Tone.MUTED)
     page.add(line.cut(frame.width, signs.more))
+    if chunk.clipped and chunk.unread is not None:
+        only = f"only there: {', '.join(chunk.unread.words)}" if chunk.unread.words else "never read"
+        said = f"{mask_text(only)} {signs.dot} “{mask_text(chunk.unread.excerpt)}”"
+        page.add(Line().to(2).add(clip(said, max(8, frame.width - 2), signs.more), Tone.MUTED))
     if chunk.changed:
         changed = Line().add(f"{signs.differs} ", Tone.WARN, bold=True)
         page.add(changed.add("the index holds another text now than was retrieved", Tone.WARN).cut(frame.width))
