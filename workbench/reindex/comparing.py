@@ -60,14 +60,21 @@ class StoredVectors:
     select: str
     dims: int
 
-    def blocks(self, cursor: duckdb.DuckDBPyConnection, where: str = "true", job: Job | None = None) -> Iterator[Block]:
+    def blocks(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        where: str = "true",
+        job: Job | None = None,
+        values: Sequence[object] = (),
+    ) -> Iterator[Block]:
         """Read those of the owners that ``where`` names, a few megabytes at a time; what can never rank is left out."""
         step = max(64, _NUMBERS // self.dims)
         for cut in list(row_ranges(cursor, self.table, None, step=step)):
             if job is not None:
                 job.checkpoint()
             found = cursor.execute(
-                f"SELECT owner, v FROM ({self.select.format(cut=cut)}) WHERE list_count(v) = {self.dims} AND {where}"
+                f"SELECT owner, v FROM ({self.select.format(cut=cut)}) WHERE list_count(v) = {self.dims} AND {where}",
+                values,
             ).fetchnumpy()
             block = _usable(found["owner"], found["v"], self.dims)
             if block.owners.size:
@@ -229,10 +236,11 @@ def _best_first(each: tuple[str, float]) -> tuple[float, str]:
 def _own_vectors(
     cursor: duckdb.DuckDBPyConnection, stored: StoredVectors, sample: list[str], part: str, job: Job | None
 ) -> dict[str, NDArray[np.float64]]:
-    wanted = set(sample)
     found: dict[str, NDArray[np.float64]] = {}
-    for block in stored.blocks(cursor, part, job):
+    if not sample:
+        return found
+    asked = f"{part} AND owner IN (SELECT unnest(?::VARCHAR[]))"
+    for block in stored.blocks(cursor, asked, job, [sample]):
         for owner, unit in zip(block.owners, block.unit, strict=True):
-            if owner in wanted:
-                found.setdefault(owner, unit)
+            found.setdefault(owner, unit)
     return found

@@ -43,11 +43,9 @@ def standing_checks(sibling: Sibling, job: Job | None = None) -> tuple[Check, ..
         keys = first_row(
             cursor,
             f"SELECT (SELECT count(*) FROM {table(KEYS)}),"
-            f" (SELECT count(*) FROM {table(KEYS)} k ANTI JOIN"
-            f" (SELECT id FROM {table(ROWS)} UNION SELECT parent_id FROM {table(ROWS)} WHERE parent_id IS NOT NULL) r"
-            f" USING (id)),"
-            f" (SELECT count(*) FROM {table(ROWS)} r ANTI JOIN {table(KEYS)} k"
-            f" ON k.id = r.id OR (k.id = r.parent_id AND k.fate = '{Fate.RESPLIT}')),"
+            f" (SELECT count(*) FROM {table(KEYS)} k ANTI JOIN {table(ROWS)} r ON r.source_id = k.id),"
+            f" (SELECT count(*) FROM {table(ROWS)} r LEFT JOIN {table(KEYS)} k ON k.id = r.source_id"
+            f" WHERE k.id IS NULL OR (r.id <> k.id AND k.fate <> '{Fate.RESPLIT}')),"
             f" (SELECT count(*) - count(DISTINCT id) FROM {table(ROWS)})",
         )
         hashes = first_row(
