@@ -1,1 +1,1 @@
-"""Tests of building a namespace again."""
+"""Tests of re-index: plans, builds, crashes, swaps, cures of foreign files."""

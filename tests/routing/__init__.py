@@ -1,0 +1,1 @@
+"""Tests of routing: the log, foreign logs, replay, what-if, ledger."""
