@@ -195,3 +195,19 @@ def test_the_seed_librarys_own_file_comes_in_whole(tmp_path: Path) -> None:
     kept = json.loads(files.rows(target, "SELECT extra FROM chunks_1 ORDER BY seq LIMIT 1")[0][0])
     assert kept["version"] == version
     assert os.listdir(source.parent) == os.listdir(source.parent)
+
+
+def test_a_folder_that_is_not_there_is_named_as_it_was_given(tmp_path: Path) -> None:
+    source = files.langchain(tmp_path / "store.duckdb")
+    ran = workbench(tmp_path, "import", source, "nowhere/native.duckdb")
+    assert ran.code == 2
+    assert "nowhere/native.duckdb" in " ".join(ran.err.split())
+    assert "importing" not in ran.err
+
+
+@needs_samples
+def test_what_is_not_built_again_in_place_is_sent_to_the_import(tmp_path: Path) -> None:
+    source = SAMPLES / "agentfootprint" / "corpus.db"
+    ran = workbench(tmp_path, "reindex", source, "--namespace", "_/_/_global", "--embedder", "wordllama", "--plan")
+    assert ran.code == 2
+    assert "workbench import" in " ".join(ran.err.split())

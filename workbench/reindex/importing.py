@@ -21,12 +21,13 @@ import numpy as np
 
 from workbench.core.fingerprint import Fingerprint, fingerprint_conflict, fingerprint_text, parse_fingerprint
 from workbench.core.text import utf16_length
-from workbench.index import leases, opening, private_folder, schema
+from workbench.index import leases, opening, private_folder, schema, sniffing
 from workbench.index.adapters.agentfootprint import open_sqlite_source
 from workbench.index.adapters.native import ADAPTER as NATIVE
 from workbench.index.adapters.native import native_mappings
 from workbench.index.duckdb_source import open_duckdb_source
 from workbench.index.entry import PreparedEntry, as_float32
+from workbench.index.model import Problem, SourceError
 from workbench.index.schema import GENERATIONS, NAMESPACES, SCHEMA, first_row
 from workbench.index.sql import qualified
 from workbench.index.stored_rows import StoredRow, table_rows, value_rows
@@ -141,7 +142,12 @@ def _chosen(source: IndexSource, names: Sequence[str]) -> list[Namespace]:
 @contextlib.contextmanager
 def _made_aside(target: str) -> Iterator[str]:
     """Make an empty native file beside the target; whatever is left of it at the end is removed."""
+    sniffing.check_name(target, target)
     folder, name = os.path.split(os.path.abspath(target))
+    if not os.path.isdir(folder):
+        raise SourceError(
+            Problem.MISSING, f"{target} cannot be made: there is no folder {folder}; make it, or name another file"
+        )
     _sweep(folder, name)
     aside = os.path.join(folder, f".{name}.importing-{os.getpid()}-{secrets.token_hex(4)}")
     if os.path.lexists(leases.log_path(os.path.abspath(target), leases.WAL)):

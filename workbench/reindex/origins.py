@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from workbench.index.opening import attach
+from workbench.index.model import Problem, SourceError
+from workbench.index.opening import attach, sniff
 from workbench.index.schema import is_native
 from workbench.reindex import foreign, generations, swapping
 from workbench.reindex.generations import Generation, NamespaceGenerations, RolledBack
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
 
 
 def is_foreign(index: str) -> bool:
-    """Whether another program wrote the file. Raises SourceError."""
+    """Whether another program wrote the file. Raises SourceError, for SQLite with the way that there is."""
+    if sniff(index).container == "sqlite":
+        raise SourceError(
+            Problem.NOT_READABLE_YET,
+            f"{index} is a SQLite file, which is not built again in place; copy it into a native one first: "
+            f"workbench import {index} DEST.duckdb",
+            container="sqlite",
+        )
     with attach(index) as attachment, attachment.cursor() as cursor:
         return not is_native(cursor)
 
