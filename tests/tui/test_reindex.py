@@ -234,6 +234,31 @@ async def test_a_build_that_does_not_pause_is_left_by_a_second_esc() -> None:
             deaf.set()
 
 
+async def test_a_build_on_this_machine_is_left_without_its_last_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.tui.screens.reindex.GRACE_SECONDS", 0.05)
+    engine = FakeReindexer()
+    deaf = threading.Event()
+
+    def waits(engine: FakeReindexer, watch: BuildWatch) -> None:
+        guide_scene.half_way(engine, watch)
+        deaf.wait(20)
+
+    engine.script = waits
+    async with guided(engine) as app:
+        try:
+            await choose(app, 0)
+            await app.press("enter")
+            await rest(app)
+            await app.press("enter")
+            await app.until(lambda: app.app.focused is not None and app.app.focused.id == "guide-name")
+            await app.press(*"handbook", "enter")
+            await app.until(lambda: "5,120" in app.text)
+            await app.press("escape")
+            await app.until(lambda: isinstance(app.app.screen, MainScreen))
+        finally:
+            deaf.set()
+
+
 async def test_quitting_in_the_build_does_not_wait_for_it() -> None:
     engine = FakeReindexer()
     async with guided(engine) as app:
