@@ -18,7 +18,8 @@ from workbench.tui.routed import arrange_log
 from workbench.tui.signs import ASCII, UNICODE
 from workbench.tui.state import Node
 from workbench.tui.views.chunks import Chunks
-from workbench.tui.views.replay import ReplayState, ReplayView
+from workbench.tui.views.replay import ReplayView
+from workbench.tui.views.replay_cursor import ReplayState
 
 SIZES = pytest.mark.parametrize("size", [SMALL_TERMINAL, LARGE_TERMINAL], ids=["80x24", "120x40"])
 

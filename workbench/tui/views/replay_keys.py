@@ -13,13 +13,13 @@ from workbench.tui.widgets.rows import HeadRows, RowList
 
 if TYPE_CHECKING:
     from workbench.routing.ledger import LedgerRow
-    from workbench.tui.views.replay import ReplayView
+    from workbench.tui.views.replay_cursor import ReplayCursor
 
 
 class ReplayKeys:
     """A title and a list, hidden until a namespace is opened."""
 
-    def __init__(self, view: ReplayView) -> None:
+    def __init__(self, view: ReplayCursor) -> None:
         self._view = view
         self.row: LedgerRow | None = None
         self.head = HeadRows(self._head, id="replay-keys-head")
