@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import pairwise
 
 from workbench.reindex.model import Progress
@@ -193,7 +194,9 @@ def rate_chart(
     whole = max(whole, 1e-9)
     columns = max(1, min(width, round(width * now / whole))) if samples else 0
     each = now / columns if columns else 0.0
-    rates = [max(0.0, _done_at(samples, (at + 1) * each) - _done_at(samples, at * each)) for at in range(columns)]
+    times = [at for at, _ in samples]
+    edges = [_done_at(samples, times, at * each) for at in range(columns + 1)] if columns else []
+    rates = [max(0.0, after - before) for before, after in pairwise(edges)]
     top = max(rates, default=0.0) or 1.0
     levels = len(signs.columns)
     waited = [any(_waits(wait, at * each, each) for wait in waits) for at in range(columns)]
@@ -226,14 +229,13 @@ def _waits(wait: Wait, start: float, each: float) -> bool:
     return held >= each / 2 or (wait.end - wait.start < each and start <= middle < start + each)
 
 
-def _done_at(samples: tuple[tuple[float, int], ...], at: float) -> float:
+def _done_at(samples: tuple[tuple[float, int], ...], times: list[float], at: float) -> float:
     """How many vectors there were at a time, straight between two samples."""
-    if at <= samples[0][0]:
-        return samples[0][1]
-    for (start, had), (end, has) in pairwise(samples):
-        if at <= end:
-            return had + (has - had) * (at - start) / (end - start) if end > start else has
-    return samples[-1][1]
+    after = bisect_right(times, at)
+    if after == 0 or after == len(times):
+        return samples[min(after, len(times) - 1)][1]
+    (start, had), (end, has) = samples[after - 1], samples[after]
+    return had + (has - had) * (at - start) / (end - start)
 
 
 def _warnings(page: Page, building: Building, frame: Frame, rows: int) -> None:
