@@ -49,7 +49,7 @@ SALVAGED = {
     "bom.jsonl": (6, ["byte order mark"]),
     "concatenated_pretty.json": (6, []),
     "deep_nesting_10k.json": (0, []),
-    "duplicate_keys.json": (0, []),
+    "duplicate_keys.json": (0, []),  # said once all of it is read: test_repeats.py
     "giant_int.json": (0, []),
     "gz_truncated.jsonl.gz": (63, ["gzip data is damaged or cut at byte 200", "the last line is cut at byte 6,867"]),
     "half_last_line.jsonl": (5, ["the last line is cut at byte 611"]),

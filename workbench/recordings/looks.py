@@ -17,10 +17,14 @@ _BEGINS = frozenset("{[ \t\r\n")
 
 
 class Look(NamedTuple):
-    """What a look saw: vectors under the seed's own keys that are still there, and what the wide rules should judge."""
+    """What a look saw: vectors under the seed's own keys that are still there, and what the wide rules should judge.
+
+    ``keys`` counts those of all objects.
+    """
 
     left_over: bool
     likely: bool
+    keys: int = 0
 
 
 class _Telling(dict[str, bool]):
@@ -39,12 +43,14 @@ _TELLING = _Telling()
 def look(value: object) -> Look:
     """Look over a value from which the seed's vectors were taken."""
     likely = False
+    keys = 0
     waiting = [value]
     push = waiting.append
     telling = _TELLING
     while waiting:
         node = waiting.pop()
         if type(node) is dict:
+            keys += len(node)
             for key, each in node.items():
                 kind = type(each)
                 if kind is str:
@@ -81,7 +87,7 @@ def look(value: object) -> Look:
                     likely = True
         elif type(node) is str:
             likely = likely or (len(node) > _JSON_TEXT and _opens_json(node))
-    return Look(False, likely)
+    return Look(False, likely, keys)
 
 
 def _opens_json(text: str) -> bool:

@@ -11,6 +11,7 @@ import orjson
 from workbench.recordings import values
 from workbench.recordings.edits import edited, string_text
 from workbench.recordings.looks import look
+from workbench.recordings.repeats import has_repeats
 from workbench.recordings.scanner import Damage
 from workbench.recordings.secrets import find_secrets
 from workbench.recordings.seed_vectors import Replacement, find_by_token, find_vectors, replaced, summary_text
@@ -53,6 +54,8 @@ class Slimmed:
         likely: how many more the wide rules would take.
         masked: how many strings were masked.
         bracketed: brackets stand around the text that do not belong to it.
+        repeated: an object in it has a key twice.
+        size: of what it was made of, in bytes; brackets that do not belong to it are not counted.
     """
 
     text: bytes
@@ -60,6 +63,8 @@ class Slimmed:
     likely: int = 0
     masked: int = 0
     bracketed: bool = False
+    repeated: bool = False
+    size: int = 0
 
     @property
     def body(self) -> bytes | memoryview:
@@ -95,6 +100,7 @@ def slimmed(data: bytes, options: Options, *, level: int = 0, proven: bool = Fal
         text, by_rule = replaced(data, found), _count(found)
         value = values.loads(text)
         seen = look(value)
+    repeated = level == 0 and has_repeats(text, seen.keys)
     likely = 0
     if seen.likely:
         vectors, texts = find_wide(value, level=level)
@@ -114,7 +120,7 @@ def slimmed(data: bytes, options: Options, *, level: int = 0, proven: bool = Fal
         secrets = find_secrets(values.loads(text))
         masked = len(secrets)
         text = edited(text, {path: string_text(masked_text) for path, masked_text in secrets.items()})
-    return Slimmed(text, by_rule, likely, masked)
+    return Slimmed(text, by_rule, likely, masked, repeated=repeated, size=len(data))
 
 
 def slimmed_run(data: bytes, start: int, end: int, run: Run, options: Options) -> Slimmed | None:
@@ -141,7 +147,14 @@ def slimmed_run(data: bytes, start: int, end: int, run: Run, options: Options) -
     if seen.likely:
         vectors, texts = find_wide(value)
         likely = len(vectors) + sum(each.count for each in texts)
-    return Slimmed(text, _count(found), likely, bracketed=not lines)
+    return Slimmed(
+        text,
+        _count(found),
+        likely,
+        bracketed=not lines,
+        repeated=has_repeats(text, seen.keys),
+        size=end - start,
+    )
 
 
 def _loads_lines(text: bytes) -> list[object]:
@@ -162,7 +175,7 @@ def _loads_lines(text: bytes) -> list[object]:
 def _as_one(data: bytes, start: int, end: int, run: Run, options: Options) -> Slimmed | None:
     """Slim them as the one value that brackets make of them."""
     one = slimmed(data[start:end].join(run.around), options)
-    return None if one is None else replace(one, bracketed=True)
+    return None if one is None else replace(one, bracketed=True, size=end - start)
 
 
 def _count(found: Sequence[Replacement]) -> dict[str, int]:

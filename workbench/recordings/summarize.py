@@ -9,12 +9,14 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import IO, TYPE_CHECKING, cast
 
 from workbench.recordings.document import FileDocument
 from workbench.recordings.model import Note
 from workbench.recordings.piece import Kind, Piece
 from workbench.recordings.pieces import pieces_of
+from workbench.recordings.repeats import Repeat, repeats
 from workbench.recordings.slim import Options, Run, Slimmed, slimmed, slimmed_run
 from workbench.recordings.spans import Form, oddities
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from workbench.recordings.picked import PickedPath
 
 _MOST_NOTES = 200
+_MOST_REPEATS = 10
+"""How many keys that repeat are named; there may be one in every record."""
 
 
 class SameFile(Exception):
@@ -73,6 +77,8 @@ class _Totals:
     likely: int = 0
     masked: int = 0
     odd: Counter[str] = field(default_factory=Counter)
+    repeats: list[Repeat] = field(default_factory=list)
+    at: int = 0
 
     def add(self, one: Slimmed) -> None:
         self.by_rule.update(one.by_rule)
@@ -155,7 +161,7 @@ def _write(
                 on_progress(document.bytes_read, document.size)
     if on_progress is not None:
         on_progress(document.size, document.size)
-    notes = [*document.notes, *notes, *_odd_notes(totals)]
+    notes = [*document.notes, *notes, *_odd_notes(totals), *_repeat_notes(document, notes, totals)]
     return Summary(
         document.name,
         document.form,
@@ -213,15 +219,29 @@ def _texts(
     document: FileDocument, notes: list[Note], options: Options, totals: _Totals
 ) -> Iterator[bytes | memoryview]:
     def prove(data: bytes, start: int, end: int, run: Run) -> Slimmed | None:
-        return slimmed_run(data, start, end, run, options)
+        one = slimmed_run(data, start, end, run, options)
+        if one is not None and one.repeated:
+            brackets = () if run is Run.LINES else run.around
+            held = data[start:end].join(brackets) if brackets else data[start:end]
+            found.append([replace(each, at=each.at - bool(brackets)) for each in _repeats(held)])
+        return one
 
+    # Of a run of values only the proof is left when its piece comes: what repeats in it is found before.
+    found: list[list[Repeat]] = []
     together = not (options.wide or options.redact)
     for piece in pieces_of(document, notes, prove, lines_together=together, long_texts_apart=not options.redact):
         if piece.kind is Kind.GLUE:
+            totals.at += len(piece.data)
             yield piece.data
             continue
         one = piece.proof or _slim(piece, options, totals)
         totals.add(one)
+        if one.repeated:
+            outside = int(one.bracketed and piece.proof is None)
+            new = found.pop(0) if piece.proof else _repeats(piece.data)
+            room = _MOST_REPEATS - len(totals.repeats)
+            totals.repeats += [replace(each, at=totals.at + each.at - outside) for each in new[: max(0, room)]]
+        totals.at += one.size
         yield one.body
 
 
@@ -231,11 +251,46 @@ def _slim(piece: Piece[Slimmed], options: Options, totals: _Totals) -> Slimmed:
         totals.odd.update(oddities(piece.data))
         one = slimmed(piece.data, options, proven=True)
         assert one is not None
-    return replace(one, bracketed=piece.kind is Kind.MEMBERS)
+    members = piece.kind is Kind.MEMBERS
+    return replace(one, bracketed=members, size=one.size - 2 * members)
 
 
 def _odd_notes(totals: _Totals) -> list[Note]:
     return [Note(f"it holds {what}, kept as they are") for what in totals.odd]
+
+
+def _repeats(data: bytes) -> list[Repeat]:
+    return list(islice(repeats(data), _MOST_REPEATS))
+
+
+def _repeat_notes(document: FileDocument, notes: list[Note], totals: _Totals) -> list[Note]:
+    """Say which keys an object has twice, and where: nothing is lost of them in the copy, but readers see the last."""
+    if not totals.repeats:
+        return []
+    placed = not any(note.left_out for note in notes)  # else bytes were passed over that no piece has
+    lines = _lines_of(document, [each.at for each in totals.repeats]) if placed else []
+    said = []
+    for index, each in enumerate(totals.repeats):
+        line, byte = (lines[index], document.span.start + each.at) if placed else (None, None)
+        where = "" if byte is None else f", again at byte {byte:,} (line {line:,})"
+        said.append(Note(f"an object has the key '{each.key}' twice{where}; the last one counts", line, byte))
+    if len(said) >= _MOST_REPEATS:
+        said.append(Note(f"keys that an object has twice are listed up to {_MOST_REPEATS}; there may be more"))
+    return said
+
+
+def _lines_of(document: FileDocument, places: list[int]) -> list[int]:
+    """Give the lines of places in the text, which are in order."""
+    lines: list[int] = []
+    at, count = 0, 1
+    for piece in document.pieces():
+        while len(lines) < len(places) and places[len(lines)] < at + len(piece):
+            lines.append(count + piece.count(b"\n", 0, places[len(lines)] - at))
+        if len(lines) == len(places):
+            break
+        at += len(piece)
+        count += piece.count(b"\n")
+    return lines + [count] * (len(places) - len(lines))
 
 
 @contextlib.contextmanager
