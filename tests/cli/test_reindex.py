@@ -38,7 +38,9 @@ def home(tmp_path: Path, server: MisbehavingServer) -> Path:
 
 
 def reindex(home: Path, *arguments: str) -> Ran:
-    return workbench(home, "reindex", "index.duckdb", "--namespace", "docs", *arguments)
+    ran = workbench(home, "reindex", "index.duckdb", "--namespace", "docs", *arguments)
+    assert "--json" not in arguments or ran.out, (ran.code, ran.err)
+    return ran
 
 
 def test_a_plan_is_one_document_and_asks_nobody(home: Path, server: MisbehavingServer) -> None:
