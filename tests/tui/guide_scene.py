@@ -235,7 +235,7 @@ class FakeReindexer:
         )
         return self.swaps
 
-    def discard(self, path: str) -> None:
+    def discard(self, index: str, path: str) -> None:
         self.asked.append(f"discard {path}")
         self.offered = Offered(self.offered.offers, self.offered.questions)
 

@@ -56,7 +56,7 @@ class Reindexer(Protocol):
     def swap(self, index: str, path: str, verification: Verification | None, job: Job) -> Outcome:
         """Put a verified build in the place of the old generation."""
 
-    def discard(self, path: str) -> None:
+    def discard(self, index: str, path: str) -> None:
         """Drop a build."""
 
     def roll_back(self, index: str, namespace: str) -> RolledBack:
@@ -173,11 +173,11 @@ class EngineReindexer:
 
         return run_in_job(lambda: running.swap_in(index, path, verification, running.Controls()), job)
 
-    def discard(self, path: str) -> None:
-        """Remove the sibling file."""
-        from workbench.reindex import sibling
+    def discard(self, index: str, path: str) -> None:
+        """Remove the sibling file and what belongs to it."""
+        from workbench.reindex.running import discard
 
-        sibling.remove(path)
+        discard(index, path)
 
     def roll_back(self, index: str, namespace: str) -> RolledBack:
         """Move the pointer back."""

@@ -99,6 +99,10 @@ def _choose(page: Page, guide: Guide, frame: Frame) -> None:
         return
     offered = guide.offered
     if offered is None:
+        if guide.trouble:
+            banner_of_trouble(page, guide.trouble, frame)
+            act(page, frame, "enter", "look again", "nothing was sent, written or spent")
+            return
         say_busy(page, guide, frame, "Reading the configuration")
         return
     banner_of_trouble(page, guide.trouble or offered.trouble, frame)

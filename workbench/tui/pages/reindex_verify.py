@@ -54,7 +54,7 @@ def _headline(page: Page, guide: Guide, frame: Frame) -> None:
     passed = sum(check.ok for check in checks)
     tally = f"{passed} of {len(checks)} checks" if checks else ""
     if outcome.state is RunState.SWAPPED:
-        said = f"generation {outcome.generation} answers now"
+        said = f"generation {outcome.generation} answers now" if outcome.generation else "the new vectors answer now"
         banner(page, frame, Ground.GOOD, signs.ok, Tone.OK, said, tally)
         rest = outcome.message.removeprefix("swapped").strip()
         if rest:

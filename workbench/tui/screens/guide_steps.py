@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from textual import on
@@ -31,7 +32,11 @@ class GuideSteps(GuidedScreen):
         index, namespace, chars = guide.index, guide.namespace, guide.max_chunk_chars
 
         def work(job: Job) -> tuple[Offered, Standing]:
-            return self._engine.offers(index, namespace, chars), self._engine.standing(index, namespace)
+            offered, standing = self._engine.offers(index, namespace, chars), Standing()
+            # Only native files keep generations; what is wrong with a file otherwise, the plan says.
+            with suppress(Exception):
+                standing = self._engine.standing(index, namespace)
+            return offered, standing
 
         self._do("reading the configuration", work, self._offered)
 

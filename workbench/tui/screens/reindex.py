@@ -14,6 +14,7 @@ from textual.widgets import Input
 
 from workbench.reindex.model import RunState
 from workbench.tui.actions import bindings_of
+from workbench.tui.draw import number
 from workbench.tui.guide import Step
 from workbench.tui.guide_actions import GUIDE_ACTIONS, actions_at
 from workbench.tui.pages.reindex_build import host_of
@@ -189,7 +190,7 @@ class ReindexScreen(GuideSteps):
             guide.step, guide.offered = Step.CHOOSE, None
             self.load()
 
-        self._do("dropping", lambda job: self._engine.discard(path), dropped)
+        self._do("dropping", lambda job: self._engine.discard(guide.index, path), dropped)
 
     def action_leave(self) -> None:
         """Leave; a build pauses first, asked for again it is not waited for."""
@@ -230,7 +231,7 @@ class ReindexScreen(GuideSteps):
         if guide.rolled is not None:
             return f"generation {guide.rolled.generation} answers again"
         if guide.outcome is not None and guide.outcome.state is RunState.SWAPPED:
-            return f"generation {guide.outcome.generation} answers now"
+            return f"{number(guide.outcome.embedded + guide.outcome.reused)} new vectors answer now"
         if guide.step is Step.BUILD:
             return self._kept_said()
         return "the build is kept; r goes on with it" if self._path is not None else "nothing was changed"

@@ -50,17 +50,17 @@ class Overview(PageView):
             self.list.put(0, 0)
 
     def subject_changed(self) -> None:
-        """Look for generations that are kept beside the one that answers; only native files have them."""
+        """Look for generations that are kept beside the one that answers."""
         self._generations = None
         subject = self.subject
-        if subject is None or subject.source.adapter != "workbench":
+        if subject is None or subject.source.container != "duckdb":
             return
         path, name = subject.source.path, subject.space.name
 
         def work(namespace: Namespace, job: Job) -> NamespaceGenerations | None:
-            from workbench.reindex.generations import generations
+            from workbench.reindex.origins import namespaces
 
-            return next((each for each in generations(path) if each.namespace == name), None)
+            return next((each for each in namespaces(path) if each.namespace == name), None)
 
         self.ask("generations", work, self._generations_found)
 
