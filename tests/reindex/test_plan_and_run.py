@@ -26,6 +26,7 @@ from tests.reindex.scene import (
 )
 from workbench.index.store import Entry, VectorStore
 from workbench.reindex import running
+from workbench.reindex.generations import before as generation_before
 from workbench.reindex.generations import drop_retired, generations, roll_back
 from workbench.reindex.model import ReindexError, RunState
 from workbench.reindex.planning import plan, refuse_without_room
@@ -103,6 +104,19 @@ def test_going_back_restores_the_old_answers_to_the_bit(index: Path, server: Mis
     done = roll_back(str(index), NAMESPACE, 5)
     assert living(index) == before
     assert (done.written_since, done.more_written) == (("late",), 1)
+
+
+def test_going_back_leads_to_what_answered_last_not_to_the_next_lower_number(
+    index: Path, server: MisbehavingServer
+) -> None:
+    before = living(index)
+    build(index, provider(server.url), Controls(now_ms=lambda: 2_000))
+    roll_back(str(index), NAMESPACE, 3_000)
+    build(index, provider(server.url), Controls(now_ms=lambda: 4_000))
+    (found,) = [each for each in generations(str(index)) if each.namespace == NAMESPACE]
+    led = generation_before(found.generations, found.active)
+    assert roll_back(str(index), NAMESPACE, 5_000).generation == (led.generation if led else None)
+    assert living(index) == before
 
 
 def test_dropping_what_is_old_leaves_the_new_alone(index: Path, server: MisbehavingServer) -> None:

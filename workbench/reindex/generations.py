@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workbench.index.opening import attach
@@ -17,13 +18,17 @@ _LISTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One generation of a namespace, as the registry says; ``state`` is verified, active or retired."""
+    """One generation of a namespace, as the registry says; ``state`` is verified, active or retired.
+
+    ``activated_ms`` is when it last began to answer, None where that is not known.
+    """
 
     generation: int
     fingerprint: str | None
     state: str
     count: int
     created_ms: int
+    activated_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,13 @@ class RolledBack:
     more_written: int
 
 
+def before(kept: Iterable[Generation], active: int | None) -> Generation | None:
+    """Give the generation that rolling back leads to: of those before the active one, the one that answered last."""
+    older = [each for each in kept if active is not None and each.generation < active and each.state == "retired"]
+    known = [each for each in older if each.activated_ms is not None]
+    return max(known or older, key=lambda each: (each.activated_ms or 0, each.generation), default=None)
+
+
 def generations(index: str) -> tuple[NamespaceGenerations, ...]:
     """Read what the registry keeps of every namespace. Raises SourceError."""
     with attach(index) as attachment, attachment.cursor() as cursor:
@@ -52,7 +64,7 @@ def generations(index: str) -> tuple[NamespaceGenerations, ...]:
             f"SELECT namespace, active_generation FROM {qualified(SCHEMA, NAMESPACES)} ORDER BY created_ms, namespace"
         ).fetchall()
         rows = cursor.execute(
-            "SELECT namespace, generation, embedder_fp, state, row_count, created_ms"
+            "SELECT namespace, generation, embedder_fp, state, row_count, created_ms, activated_ms"
             f" FROM {qualified(SCHEMA, GENERATIONS)} ORDER BY generation DESC"
         ).fetchall()
     return tuple(
@@ -95,7 +107,8 @@ def roll_back(index: str, namespace: str, now_ms: int) -> RolledBack:
                 cursor,
                 f"SELECT g.generation, g.table_name, n.active_generation FROM {namespaces} n JOIN {table} g"
                 " ON g.namespace = n.namespace AND g.state = 'retired' AND g.generation < n.active_generation"
-                " WHERE n.namespace = ? ORDER BY g.generation DESC LIMIT 1",
+                # The one that answered last: after a roll back and another swap that is not the next lower number.
+                " WHERE n.namespace = ? ORDER BY g.activated_ms DESC NULLS LAST, g.generation DESC LIMIT 1",
                 [namespace],
             )
             if row is None or row[1] not in base_tables(cursor, [row[1]]):

@@ -119,12 +119,9 @@ class Standing:
     @property
     def before(self) -> Generation | None:
         """The one that rolling back leads to."""
-        older = (
-            each
-            for each in self.generations
-            if self.active is not None and each.generation < self.active and each.state == "retired"
-        )
-        return next(older, None)
+        from workbench.reindex.generations import before
+
+        return before(self.generations, self.active)
 
 
 @dataclass(frozen=True, slots=True)
