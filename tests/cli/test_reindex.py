@@ -31,7 +31,7 @@ def home(tmp_path: Path, server: MisbehavingServer) -> Path:
     near = f'kind = "openai"\nmodel = "test-embedder"\ndimensions = 64\nbase_url = "{server.url}/v1"\n'
     (folder / "workbench.toml").write_text(
         f"[embedders.near]\n{near}[embedders.small]\n{near}max_input_chars = 20\n"
-        f"[embedders.priced]\n{near.replace('test-embedder', 'text-embedding-3-small').replace('64', '512')}"
+        f"[embedders.priced]\n{near.replace('test-embedder', 'text-embedding-3-small').replace('= 64', '= 512')}"
         "[embedders.both]\nkind = 'auto-fallback'\nprimary = 'near'\nfallback = 'priced'\n"
     )
     return tmp_path
