@@ -317,3 +317,14 @@ def test_secrets_are_masked_by_key_and_by_how_they_begin_and_counts_of_tokens_su
         "rawHeaders": [["x-api-key", "[redacted]"], ["accept", "text/html"]],
     }
     assert summary.masked == 8
+
+
+def test_two_words_that_are_no_header_are_kept(tmp_path: Path) -> None:
+    document = {"words": ["secret", "garden"], "pairs": [["password", "p"], ["secret", "s"]], "password": ["a", "b"]}
+    again, summary = summarize(tmp_path, json.dumps(document).encode(), Options(redact=True))
+    assert summary.masked == 4
+    assert json.loads(again) == {
+        "words": ["secret", "garden"],
+        "pairs": [["password", "[redacted]"], ["secret", "[redacted]"]],
+        "password": ["[redacted]", "[redacted]"],
+    }

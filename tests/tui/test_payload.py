@@ -213,7 +213,7 @@ class TestCopying:
         made = self.copy_of(payload)
         assert "abcdefgh123" not in made.text
         assert json.loads(made.text)["embedding"] == {"dims": 2, "norm": 5.0}
-        assert made.said == "2 secrets masked, 1 vector as shape"
+        assert made.said == "2 values masked as secret, 1 vector as shape"
         assert self.copy_of(payload, "api_key") == Copied("[redacted]", "the value", "the secret masked")
 
     def test_raw_headers_are_masked_where_they_stand_and_in_copies(self) -> None:

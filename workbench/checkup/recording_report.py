@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ class RecordingReport:
     format: str
     why: str
     run: Run
-    steps: tuple[Step, ...]
+    steps: Sequence[Step]
     errors: tuple[RecordedError, ...]
     joined: Joined
     vectors: VectorTotals

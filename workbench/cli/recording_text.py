@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from workbench.checkup.findings import Severity
@@ -96,12 +97,12 @@ def _rules(by_rule: Mapping[str, int]) -> str:
     return f" ({', '.join(f'{count:,} by {rule}' for rule, count in by_rule.items())})" if by_rule else ""
 
 
-def _steps(out: Output, steps: tuple[Step, ...]) -> None:
+def _steps(out: Output, steps: Sequence[Step]) -> None:
     if not steps:
         return
     out.line()
     out.row("Steps", counted(len(steps), "step"))
-    for step, depth in in_tree_order(steps)[:MOST_STEPS]:
+    for step, depth in islice(in_tree_order(steps), MOST_STEPS):
         took = "" if step.duration_ms is None else duration_text(step.duration_ms)
         status = step.status if step.status in ("error", "unfinished") else None
         right = " · ".join(part for part in (status, took) if part)

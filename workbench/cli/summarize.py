@@ -151,7 +151,7 @@ def write_report(output: Output, summary: Summary, *, redact: bool) -> None:
             indent=0,
         )
     if redact:
-        output.verdict(Sign.NOTE, f"{_count(summary.masked, 'secret')} masked", indent=0)
+        output.verdict(Sign.NOTE, f"{_count(summary.masked, 'value')} masked as secret", indent=0)
     for note in summary.notes[:_SHOWN_NOTES]:
         output.verdict(Sign.WARNING if note.left_out else Sign.NOTE, note.message, indent=0)
     if len(summary.notes) > _SHOWN_NOTES:

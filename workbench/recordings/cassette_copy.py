@@ -91,7 +91,7 @@ def _changed(interaction: object, options: Options, copy: CassetteCopy) -> dict[
         return {}
     one = slimmed(text, options)
     if one is None:
-        copy.notes += [Note(f"it holds {what}, kept as they are") for what in oddities(text)]
+        copy.notes += [Note(f"it holds {what}, kept as found") for what in oddities(text)]
         one = slimmed(text, options, proven=True)
     if one is None:
         return {}

@@ -270,7 +270,10 @@ class _Search:
                         yield Part.KEY, here, shown
                 name = key if parent.keyed and key is not None else parent.under
                 if kind in (Token.OBJECT, Token.ARRAY):
-                    held.append(_Held(here, begin, kind == Token.OBJECT, "" if kind == Token.OBJECT else name))
+                    keyed = kind == Token.OBJECT
+                    # of a piece of something larger it is not known whether that is a list
+                    in_list = not parent.keyed and (bool(held) or here is not None)
+                    held.append(_Held(here, begin, keyed, "" if keyed else name, in_list=in_list))
                 elif level or self._mine(shift + begin):
                     yield from self._in_scalar(data, kind, Span(begin, end), parent, name, here, level)
                 key = None
@@ -307,7 +310,7 @@ class _Search:
             if name == "value" and parent.keyed and parent.begin >= 0:
                 name = name_over(name, _label(data, parent.begin))
             shown = mask_under(name, text)
-            if self._holds(shown) and not parent.keyed and parent.begin >= 0 and parent.count == 2:
+            if self._holds(shown) and parent.in_list and not parent.keyed and parent.count == 2:
                 shown = mask_under(_header(data, parent.begin) or name, text)
             if self._holds(shown):
                 yield Part.VALUE, here, shown
@@ -324,13 +327,14 @@ class _Search:
 class _Held:
     """A container that is walked through: where it is, how many children were met, the name that its items have."""
 
-    __slots__ = ("begin", "count", "keyed", "under", "way")
+    __slots__ = ("begin", "count", "in_list", "keyed", "under", "way")
 
-    def __init__(self, way: Way | None, begin: int, keyed: bool, under: str) -> None:
+    def __init__(self, way: Way | None, begin: int, keyed: bool, under: str, *, in_list: bool = False) -> None:
         self.way = way
         self.begin = begin
         self.keyed = keyed
         self.under = under
+        self.in_list = in_list
         self.count = 0
 
 

@@ -16,7 +16,7 @@ What a reader finds odd it adds to the ``notes`` of the reading. What makes a fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -294,7 +294,7 @@ class Reading:
     """What a reader understood of a document."""
 
     run: Run = field(default_factory=Run)
-    steps: tuple[Step, ...] = ()
+    steps: Sequence[Step] = ()
     retrievals: tuple[Retrieval, ...] = ()
     errors: tuple[RecordedError, ...] = ()
     reports: tuple[IndexReport, ...] = ()
@@ -359,6 +359,7 @@ class Document(Protocol):
         form: ``json``, ``jsonl``, ``concatenated``, or ``text`` (then there are no roots).
         size: bytes of the text.
         file_size: bytes of the file, which differ when it is compressed or UTF-16.
+        span: where the text is.
         notes: what was odd or damaged on the way to the roots; complete once these were walked.
     """
 
@@ -366,6 +367,7 @@ class Document(Protocol):
     form: str
     size: int
     file_size: int
+    span: Span
 
     @property
     def notes(self) -> tuple[Note, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,7 @@ class Recording:
         self.format = format
         self.why = why
         self.run: Run = reading.run
-        self.steps: tuple[Step, ...] = reading.steps
+        self.steps: Sequence[Step] = reading.steps
         self.retrievals: tuple[Retrieval, ...] = reading.retrievals
         self.errors: tuple[RecordedError, ...] = reading.errors
         self.reports: tuple[IndexReport, ...] = reading.reports

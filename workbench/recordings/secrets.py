@@ -37,7 +37,7 @@ def find_secrets(value: object) -> dict[tuple[str | int, ...], str]:
     """Find the strings of a parsed value that hold a secret: the way to each, and what may be shown of it.
 
     Under the name of a secret every string is one, those in lists too; so is the ``value`` beside a ``name`` that says
-    so, and the second of two, as headers are recorded. Numbers never are: counts of tokens survive.
+    so, and the second of two in a list of pairs, as headers are recorded. Numbers never are: counts of tokens survive.
     """
     found: dict[tuple[str | int, ...], str] = {}
     waiting: list[tuple[object, tuple[str | int, ...], str]] = [(value, (), "")]
@@ -50,7 +50,8 @@ def find_secrets(value: object) -> dict[tuple[str | int, ...], str]:
                 if isinstance(each, str | dict | list):
                     waiting.append((each, (*path, key), under))
         elif isinstance(node, list):
-            under = name_in(node) or name
+            in_list = bool(path) and isinstance(path[-1], int)
+            under = (name_in(node) if in_list else "") or name
             waiting += [
                 (each, (*path, index), under if index else name)
                 for index, each in enumerate(node)
@@ -69,7 +70,10 @@ def name_over(key: str, label: object) -> str:
 
 
 def name_in(items: list[object]) -> str:
-    """Give the name that the second of two strings stands under, as raw headers are recorded; "" where none does."""
+    """Give the name that the second of two strings stands under, as raw headers are recorded; "" where none does.
+
+    Only of a list that is itself an item of a list: two strings anywhere else are two strings.
+    """
     return items[0] if len(items) == 2 and isinstance(items[0], str) and isinstance(items[1], str) else ""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.recordings.model import Note, Span, Step
@@ -38,8 +39,7 @@ def finish_steps(raw: Sequence[RawStep]) -> tuple[tuple[Step, ...], tuple[Note, 
     The same key again counts once (its first row stands). A parent that is not there gives an orphan; a ring of
     parents is cut at the step of the ring that comes first.
     """
-    notes: list[Note] = []
-    kept = _without_repeats(raw, notes)
+    kept = _without_repeats(raw)
     numbers = {step.key: number for number, step in enumerate(kept, 1) if step.key is not None}
     steps: list[Step] = []
     backwards = orphans = 0
@@ -67,17 +67,28 @@ def finish_steps(raw: Sequence[RawStep]) -> tuple[tuple[Step, ...], tuple[Note, 
                 step.key,
             )
         )
-    rings = _cut_rings(steps)
+    rings = 0
+    for place in cut_rings(array("I", [step.parent or 0 for step in steps])):
+        steps[place] = replace(steps[place], parent=None)
+        rings += 1
+    return tuple(steps), step_notes(twice=len(raw) - len(kept), backwards=backwards, orphans=orphans, rings=rings)
+
+
+def step_notes(*, twice: int, backwards: int, orphans: int, rings: int) -> tuple[Note, ...]:
+    """Say what was wrong with so many steps."""
+    notes = []
+    if twice:
+        notes.append(Note(f"{_count(twice, 'step was', 'steps were')} exported twice and counted once"))
     if backwards:
         notes.append(Note(f"{_count(backwards, 'step ends', 'steps end')} before it began, so its duration is unknown"))
     if orphans:
         notes.append(Note(f"{_count(orphans, 'step names', 'steps name')} a parent that is not in the recording"))
     if rings:
         notes.append(Note(f"{_count(rings, 'ring', 'rings')} of steps that are each other's parents, cut"))
-    return tuple(steps), tuple(notes)
+    return tuple(notes)
 
 
-def _without_repeats(raw: Sequence[RawStep], notes: list[Note]) -> list[RawStep]:
+def _without_repeats(raw: Sequence[RawStep]) -> list[RawStep]:
     seen: set[str] = set()
     kept: list[RawStep] = []
     for step in raw:
@@ -86,57 +97,65 @@ def _without_repeats(raw: Sequence[RawStep], notes: list[Note]) -> list[RawStep]
                 continue
             seen.add(step.key)
         kept.append(step)
-    if len(kept) < len(raw):
-        notes.append(Note(f"{_count(len(raw) - len(kept), 'step was', 'steps were')} exported twice and counted once"))
     return kept
 
 
-def _cut_rings(steps: list[Step]) -> int:
-    """Take the parent from one step of each ring; give how many rings there were."""
-    rings = 0
-    settled = [False] * (len(steps) + 1)
-    for step in list(steps):
+def cut_rings(parents: array[int]) -> list[int]:
+    """Give the places at which a parent is to be taken away, one in each ring; ``parents`` are numbers, 0 for none."""
+    places: list[int] = []
+    settled = bytearray(len(parents) + 1)
+    for number in range(1, len(parents) + 1):
         way: list[int] = []
         on_way: set[int] = set()
-        at: int | None = step.n
-        while at is not None and not settled[at]:
+        at = number
+        while at and not settled[at]:
             if at in on_way:
-                first = min(way[way.index(at) :])
-                steps[first - 1] = replace(steps[first - 1], parent=None)
-                rings += 1
+                places.append(min(way[way.index(at) :]) - 1)
                 break
             on_way.add(at)
             way.append(at)
-            at = steps[at - 1].parent
-        for number in way:
-            settled[number] = True
-    return rings
+            at = parents[at - 1]
+        for each in way:
+            settled[each] = True
+    return places
 
 
 def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def in_tree_order(steps: Sequence[Step]) -> list[tuple[Step, int]]:
+def in_tree_order(steps: Sequence[Step]) -> Iterator[tuple[Step, int]]:
     """Give each step behind its parent, with its depth; those of one parent in the order of their beginnings."""
-    below: dict[int | None, list[Step]] = {}
-    for step in steps:
-        below.setdefault(step.parent, []).append(step)
-    ordered: list[tuple[Step, int]] = []
-    waiting = [(step, 0) for step in reversed(_by_time(below.get(None, [])))]
+    below = _children(steps)
+    waiting = [iter(below.get(0, ()))]
     while waiting:
-        step, depth = waiting.pop()
-        ordered.append((step, depth))
-        waiting += [(child, depth + 1) for child in reversed(_by_time(below.get(step.n, [])))]
-    return ordered
+        number = next(waiting[-1], None)
+        if number is None:
+            waiting.pop()
+            continue
+        yield steps[number - 1], len(waiting) - 1
+        if number in below:
+            waiting.append(iter(below[number]))
 
 
-def _by_time(steps: list[Step]) -> list[Step]:
-    """Sort by beginning; one whose beginning is not recorded stays behind the step before it."""
-    latest = -math.inf
-    keyed: list[tuple[float, Step]] = []
+def _children(steps: Sequence[Step]) -> dict[int, array[int]]:
+    """Give the numbers of the steps below each, 0 for none, by beginning.
+
+    One whose beginning is not recorded stays behind the step before it.
+    """
+    below: dict[int, array[int]] = {}
+    latest: dict[int, float] = {}
+    times = array("d")
+    unordered: set[int] = set()
     for step in steps:
-        if step.start_ms is not None:
-            latest = step.start_ms
-        keyed.append((latest, step))
-    return [step for _, step in sorted(keyed, key=lambda each: each[0])]
+        parent = step.parent or 0
+        below.setdefault(parent, array("I")).append(step.n)
+        before = latest.get(parent, -math.inf)
+        time = before if step.start_ms is None else step.start_ms
+        if time < before:
+            unordered.add(parent)
+        latest[parent] = time
+        times.append(time)
+    for parent in unordered:
+        below[parent] = array("I", sorted(below[parent], key=lambda number: times[number - 1]))
+    return below

@@ -256,7 +256,7 @@ def _slim(piece: Piece[Slimmed], options: Options, totals: _Totals) -> Slimmed:
 
 
 def _odd_notes(totals: _Totals) -> list[Note]:
-    return [Note(f"it holds {what}, kept as they are") for what in totals.odd]
+    return [Note(f"it holds {what}, kept as found") for what in totals.odd]
 
 
 def _repeats(data: bytes) -> list[Repeat]:

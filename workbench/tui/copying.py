@@ -42,12 +42,13 @@ def copied(node: Node) -> Copied | str:
     if node.sort is not Sort.HOLDS:
         return Copied(node.shown, "the value")
     value = values.parse_beginning(node.text.read(node.span), 0, node.span.size)[0]
-    return _container(value, node.under)
+    return _container(value, node.under, in_list=isinstance(node.name, int))
 
 
-def _container(value: object, under: str) -> Copied | str:
-    secrets = find_secrets({under: value} if under else value)
-    cut = 1 if under else 0
+def _container(value: object, under: str, *, in_list: bool) -> Copied | str:
+    around = [value] if in_list else value
+    secrets = find_secrets({under: around} if under else around)
+    cut = bool(under) + in_list
     masks: dict[tuple[Name, ...], object] = {path[cut:]: shown for path, shown in secrets.items()}
     shapes: dict[tuple[Name, ...], object] = {
         each.path: _summary((each.dims, each.norm)) for each in find_wide(value)[0]
@@ -68,7 +69,7 @@ def _container(value: object, under: str) -> Copied | str:
                 continue
             vectors += isinstance(made, dict)
             node[name] = made
-    said = [counted(len(masks), "secret") + " masked"] if masks else []
+    said = [counted(len(masks), "value") + " masked as secret"] if masks else []
     said += [counted(vectors, "vector") + " as shape"] if vectors else []
     try:
         text = json.dumps(value, ensure_ascii=False, indent=2)

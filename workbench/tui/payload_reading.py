@@ -142,7 +142,7 @@ def _children(node: Node, text: Text, members: Sequence[Member], job: Job) -> li
     names = [member.name for member in members]
     keyed = bool(names) and isinstance(names[0], str)
     label = _label(text, members) if keyed else None
-    header = "" if keyed else _header(text, members)
+    header = _header(text, members) if not keyed and isinstance(node.name, int) else ""
     shapes = _shapes(text, node, keyed=keyed)
     last = {name: at for at, name in enumerate(names)}
     made: list[Node] = []

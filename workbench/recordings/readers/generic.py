@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import msgspec
 
 from workbench.recordings import values
-from workbench.recordings.model import Document, Head, Node, Note, Reading
+from workbench.recordings.model import Document, Head, Node, Note, Reading, Span
 from workbench.recordings.readers.lenient import as_object, as_text, milliseconds, nanoseconds
 from workbench.recordings.scanner import Damage
-from workbench.recordings.steps import RawStep, finish_steps
+from workbench.recordings.step_table import finish_stream
+from workbench.recordings.steps import RawStep
 
 _LISTS = ("events", "steps", "spans", "records", "entries", "runs", "messages", "calls", "logs", "observations")
 _KINDS = ("type", "kind", "event", "event_type", "span_kind", "run_type", "op", "op_name", "role", "level")
@@ -25,6 +26,7 @@ _WANTED = frozenset((*_KINDS, *_NAMES, *_TIMES, *_ENDS, *_KEYS, *_PARENTS))
 _LONGEST_FACT = 4_096
 _LONGEST_AT_ONCE = 16 << 20
 """A longer record is not read to find its fields: that would hold up every other thread."""
+_AHEAD = 256 << 10
 _BUNDLE = "agentfootprint-corpus-v1"
 _NO_RECORDING = Note(
     f"it is a corpus bundle ({_BUNDLE}): the chunks of an index with their vectors, not the recording of a run; it is "
@@ -51,8 +53,8 @@ class GenericReader:
             for _ in document.roots():
                 pass  # so that damage is noted
             return Reading(notes=(_NO_RECORDING,))
-        raw = [_step(document, record) for record in _records(document)]
-        steps, notes = finish_steps(raw)
+        ahead = _Ahead(document)
+        steps, notes = finish_stream(_step(ahead, record) for record in _records(document))
         return Reading(steps=steps, notes=notes)
 
 
@@ -81,8 +83,27 @@ def _records(document: Document) -> Iterator[Node]:
             yield node
 
 
-def _step(document: Document, record: Node) -> RawStep:
-    facts = _facts(document, record)
+class _Ahead:
+    """Reads records that follow each other many at a time: each by itself costs a call of the system."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._begin, self._data = 0, b""
+
+    def read(self, span: Span) -> bytes:
+        """Give the bytes of a record."""
+        at = span.start - self._begin
+        if at < 0 or span.end - self._begin > len(self._data):
+            if span.size > _AHEAD:
+                return self._document.read(span)
+            # never behind the text's end, which is what is known to be there
+            end = max(span.end, min(span.start + _AHEAD, self._document.span.end))
+            self._begin, self._data, at = span.start, self._document.read(Span(span.start, end)), 0
+        return self._data[at : at + span.size]
+
+
+def _step(ahead: _Ahead, record: Node) -> RawStep:
+    facts = _facts(ahead, record)
     kind = _text(facts, _KINDS) or "record"
     return RawStep(
         key=_text(facts, _KEYS),
@@ -95,7 +116,7 @@ def _step(document: Document, record: Node) -> RawStep:
     )
 
 
-def _facts(document: Document, record: Node) -> dict[str, object]:
+def _facts(ahead: _Ahead, record: Node) -> dict[str, object]:
     """Read the few fields of a record that a step needs, without building the others."""
     if record.span.size > _LONGEST_AT_ONCE:
         return {
@@ -103,7 +124,10 @@ def _facts(document: Document, record: Node) -> dict[str, object]:
             for name, node in record.children()
             if isinstance(name, str) and name in _WANTED and node.span.size < _LONGEST_FACT
         }
-    data = document.read(record.span)
+    data = ahead.read(record.span)
+    if len(data) < _LONGEST_FACT:
+        with contextlib.suppress(Damage):
+            return as_object(values.loads(data))
     try:
         fields = _FACTS.decode(data)
     except _NOT_PLAIN:

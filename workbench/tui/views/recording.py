@@ -138,7 +138,7 @@ class RecordingView(View):
 
         likely = f", {counted(answer.unsummarised_likely, 'likely vector')} kept" if answer.unsummarised_likely else ""
         wrote = f"wrote {PurePath(out).name}: {size_text(answer.bytes_after)}"
-        masked = f", {counted(answer.masked, 'secret')} masked" if answer.masked else ""
+        masked = f", {counted(answer.masked, 'value')} masked as secret" if answer.masked else ""
         self.desk.say(f"{wrote}, {counted(answer.vectors, 'vector')} as shape{likely}{masked}")
 
 
