@@ -17,6 +17,7 @@ def raw_steps(count: int) -> Iterator[RawStep]:
     chance = random.Random(7)
     for place in range(count):
         parent = chance.choice((None, f"k{chance.randrange(count)}", "gone"))
+        parent = {2: "k4", 4: "k2"}.get(place, parent)
         step = RawStep(f"k{place}", parent, f"kind{place % 3}", f"name {place} \ud83d")
         if place % 2:
             step = replace(step, start_ms=chance.uniform(0, 9), end_ms=chance.uniform(0, 9), status="ok")
