@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from tests.checkup.agentfootprint_file import Index, Row
+from tests.reindex.scene import begin, make_index, provider, target
 from workbench.checkup.options import CheckOptions
 from workbench.checkup.report import CheckReport, Code
 from workbench.index.job import Cancelled, Job
@@ -216,3 +217,20 @@ def test_all_answers_about_one_source_are_of_one_moment(tmp_path: Path) -> None:
 
     check_paths([path], CheckOptions(), job=Job(write))
     assert refused == [True]
+
+
+def test_an_unfinished_reindex_is_said_to_be_one_and_is_no_fault_of_its_folder(tmp_path: Path) -> None:
+    index = make_index(tmp_path / "index.duckdb", 5)
+    path = begin(index, target(provider("http://127.0.0.1:9")))
+    with pytest.raises(SourceError, match=r"is an unfinished re-index of namespace 'docs' .*no index") as refused:
+        open_source(path)
+    assert refused.value.problem is Problem.NOT_AN_INDEX
+    (named,) = check(path).sources
+    assert [finding.code for finding in named.findings] == [Code.UNREADABLE_SOURCE]
+    living, beside = check(tmp_path).sources
+    assert len(living.namespaces) == 2
+    assert beside.readable
+    assert not beside.findings
+    assert "unfinished re-index" in beside.notes[0]
+    with duckdb.connect(path):
+        assert "another program is building" in check(tmp_path).sources[1].notes[0]

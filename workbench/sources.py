@@ -49,6 +49,9 @@ def open_source(path: str | os.PathLike[str]) -> IndexSource:
     name = os.fspath(path)
     if sniff(name).container == "sqlite":
         return open_sqlite_source(name)
+    from workbench.reindex.sibling import refuse_unfinished
+
+    refuse_unfinished(name)
     return open_duckdb_source(name, _names_a_model)
 
 
@@ -131,6 +134,7 @@ class Found:
         error: why it cannot be read as an index, when its first bytes say so already.
         recording: the name of its format when it is a recording.
         routing: the name of its format when it is a routing log.
+        named: whether the user named it, and not a folder that it lies in.
     """
 
     path: str
@@ -138,6 +142,7 @@ class Found:
     error: SourceError | None = None
     recording: str | None = None
     routing: str | None = None
+    named: bool = True
 
     @property
     def joined_later(self) -> bool:
@@ -225,7 +230,7 @@ def _walk(folder: str, job: Job | None, *, recordings: bool) -> tuple[list[Found
             continue
         looked = _look(entry.path)
         if looked.error is None or _is_index(looked.error):
-            found.append(looked)
+            found.append(dataclasses.replace(looked, named=False))
         elif looked.error.problem is Problem.DIRECTORY:
             waiting += _entries(entry.path)
         elif recordings and (known := _as_recording(looked, any_json=False)).joined_later:
@@ -316,7 +321,7 @@ def check_paths(
                 elif found.error is not None:
                     report = _unreadable(found.path, found.error)
                 else:
-                    report = _check(found.path, options, now, job, known)
+                    report = _check(found, options, now, job, known)
                     joinable.paths += [found.path] if report.readable else []
                 reports[place] = report
                 if found.key is not None:
@@ -341,7 +346,10 @@ def _named_logs(paths: Iterable[str | os.PathLike[str]], found: tuple[Found, ...
             known.add(key)
 
 
-def _check(path: str, options: CheckOptions, now_ms: int, job: Job | None, known: dict[str, None]) -> SourceReport:
+def _check(found: Found, options: CheckOptions, now_ms: int, job: Job | None, known: dict[str, None]) -> SourceReport:
+    from workbench.reindex.sibling import UnfinishedReindex
+
+    path = found.path
     try:
         with open_source(path) as source, source.hold():
             namespaces = source.namespaces()
@@ -351,6 +359,9 @@ def _check(path: str, options: CheckOptions, now_ms: int, job: Job | None, known
             rest = len(namespaces) - len(wanted)
             return SourceReport(path, source.container, source.adapter, checked, notes=source.notes, not_asked=rest)
     except SourceError as error:
+        if isinstance(error, UnfinishedReindex) and not found.named:
+            # It lies beside its index on purpose: no fault of the folder.
+            return SourceReport(path, error.container, None, (), notes=(error.message,))
         return _unreadable(path, error)
     except Cancelled:
         raise

@@ -106,6 +106,20 @@ def test_going_back_restores_the_old_answers_to_the_bit(index: Path, server: Mis
     assert (done.written_since, done.more_written) == (("late",), 1)
 
 
+def test_what_is_longer_than_a_lower_ceiling_is_cut_also_when_its_vector_would_do(
+    index: Path, server: MisbehavingServer
+) -> None:
+    build(index, provider(server.url, chars=10_000))
+    lower = target(provider(server.url, chars=10_000), 40)
+    assert plan(str(index), NAMESPACE, lower).chunks.embed == 0
+    chunks = plan(str(index), NAMESPACE, lower, resplit=True).chunks
+    assert chunks.resplit
+    build(index, provider(server.url, chars=10_000), chars=40)
+    rows = living(index)[1:]
+    assert max(row[2] for row in rows) <= 40
+    assert len(rows) > chunks.total
+
+
 def test_going_back_leads_to_what_answered_last_not_to_the_next_lower_number(
     index: Path, server: MisbehavingServer
 ) -> None:

@@ -70,7 +70,9 @@ def _claimed(index: str, namespace: str, fingerprint: Fingerprint) -> Claim:
     from workbench.index.model import Problem, SourceError
     from workbench.index.opening import sniff
     from workbench.reindex.labelling import Claim, claim
+    from workbench.reindex.sibling import refuse_unfinished
 
+    refuse_unfinished(index)
     if sniff(index).container != "duckdb":
         raise SourceError(
             Problem.NOT_AN_INDEX,

@@ -76,6 +76,8 @@ def keeps(cursor: duckdb.DuckDBPyConnection, mapping: TableMapping, settings: Se
     vector = quoted(mapping.vector)
     usable = f"{vector} IS NOT NULL AND isfinite(list_sum({vector}::FLOAT[])) AND list_sum(list_transform("
     usable += f"{vector}::FLOAT[], lambda x: abs(x))) > 0 AND list_count({vector}::FLOAT[]) = {mapping.fixed_dims}"
+    if settings.resplit:
+        usable += f" AND char_count <= {int(settings.max_chunk_chars)}"  # else it stays longer than was asked for
     return (
         f"(text <> '' AND embedder_fp = {literal(settings.fingerprint)} AND read_chars >= char_count"
         f" AND content_hash = sha256(text) AND {usable})"

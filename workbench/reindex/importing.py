@@ -35,6 +35,7 @@ from workbench.index.table import DuckDBNamespace
 from workbench.index.writing import BatchWriter, create_namespace, transaction
 from workbench.reindex.living import names_a_model
 from workbench.reindex.model import ReindexError
+from workbench.reindex.sibling import refuse_unfinished
 
 if TYPE_CHECKING:
     from workbench.index.job import Job
@@ -126,6 +127,7 @@ def import_index(
 
 
 def _open(path: str) -> IndexSource:
+    refuse_unfinished(path)
     if opening.sniff(path).container == "sqlite":
         return open_sqlite_source(path)
     return open_duckdb_source(path, names_a_model)

@@ -13,6 +13,7 @@ from workbench.reindex.generations import Generation, NamespaceGenerations, Roll
 from workbench.reindex.leftovers import remove_file
 from workbench.reindex.lost_indexes import METRICS, lost_indexes
 from workbench.reindex.model import ReindexError
+from workbench.reindex.sibling import refuse_unfinished
 
 if TYPE_CHECKING:
     from workbench.index.job import Job
@@ -29,6 +30,7 @@ def is_foreign(index: str) -> bool:
             f"workbench import {index} DEST.duckdb",
             container="sqlite",
         )
+    refuse_unfinished(index)
     with attach(index) as attachment, attachment.cursor() as cursor:
         return not is_native(cursor)
 

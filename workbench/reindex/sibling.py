@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.fingerprint import parse_fingerprint
 from workbench.index import leases, opening
+from workbench.index.model import Problem, SourceError
 from workbench.index.schema import CHUNK_COLUMNS, STORAGE_VERSION, base_tables, first_row, is_empty
 from workbench.index.sql import quoted
 from workbench.index.writing import transaction
@@ -67,6 +68,33 @@ def is_sibling(path: str) -> bool:
     """Whether a file's name says that it is an unfinished re-index."""
     name = os.path.basename(path)
     return _MARK in name and name.endswith(".duckdb")
+
+
+class UnfinishedReindex(SourceError):
+    """What was opened as an index is a build beside one, which nobody should search or judge."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(
+            Problem.NOT_AN_INDEX,
+            f"{path} is an unfinished re-index{what}, and no index: give the index that it lies beside; workbench "
+            "reindex goes on with it there (--resume) or drops it (--discard)",
+            container="duckdb",
+        )
+
+
+def refuse_unfinished(path: str) -> None:
+    """Refuse a build where an index is wanted; raises UnfinishedReindex, or SourceError when it cannot be read."""
+    if not is_sibling(path) or not os.path.isfile(path) or opening.sniff(path).container != "duckdb":
+        return
+    try:
+        said = peek(path)
+    except SourceError as error:
+        if error.problem is not Problem.LOCKED:
+            raise
+        raise UnfinishedReindex(path, ", which another program is building") from error
+    if said is not None:
+        settings, state = said
+        raise UnfinishedReindex(path, f" of namespace '{settings.namespace}' to {settings.fingerprint} ({state.value})")
 
 
 class Sibling:
