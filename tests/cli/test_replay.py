@@ -40,7 +40,7 @@ def test_the_headline_comes_first_and_fits_eighty_columns(tmp_path: Path) -> Non
     assert "the log and the machine part at call 3" in " ".join(lines[:4])
     assert "4 vectors of another embedder were written" in " ".join(ran.out.split())
     assert "Keys to embed again (4)" in ran.out
-    assert max(map(len, lines)) <= 80
+    assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80, "a path is never broken"
     assert "3 calls, 2 served by the fallback" in lines[-1]
 
 
@@ -118,7 +118,7 @@ def test_what_is_no_log_with_a_call_is_refused_in_one_sentence(content: bytes, s
 
 def test_paths_that_are_no_files_are_refused(tmp_path: Path) -> None:
     assert workbench(tmp_path, "replay", tmp_path / "missing.jsonl").code == 2
-    assert "is a folder" in workbench(tmp_path, "replay", tmp_path).err
+    assert "is a folder" in " ".join(workbench(tmp_path, "replay", tmp_path).err.split())
 
 
 def test_damaged_lines_are_told_and_the_rest_is_replayed(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from tests.tui import recording_scene as scene
 from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, Driver, driven
@@ -18,6 +19,7 @@ from workbench.tui.app import WorkbenchApp
 from workbench.tui.reading import FileReader
 from workbench.tui.recorded import arrange
 from workbench.tui.screens.main import MainScreen
+from workbench.tui.views.chunks import Chunks
 from workbench.tui.views.recording import slim_name
 from workbench.tui.views.retrievals import Retrievals
 from workbench.tui.views.steps import Steps
@@ -234,7 +236,10 @@ class TestRetrievals:
             assert pane.subject is not None
             assert pane.subject.space.name == "handbook"
             assert scene.RETRIEVALS[1].candidates is not None
-            assert str(scene.RETRIEVALS[1].candidates[0].id) in app.text
+            assert isinstance(pane.view, Chunks)
+            assert pane.view.chunk.opened is not None
+            assert pane.view.chunk.opened.chunk.id == scene.RETRIEVALS[1].candidates[0].id
+            await app.until(lambda: "the embedder stopped reading here" in app.text)
 
     async def test_without_an_index_nothing_is_opened_and_that_is_said(self) -> None:
         async with driven(scene.reader(), paths=("support/recordings",)) as app:
@@ -278,7 +283,9 @@ class TestTheSlimCopy:
             await driver.press("w", "enter")
             await driver.until_read()
             assert "exists already" in driver.text
-            await driver.press("w", "home", *["delete"] * 300, *keys_of(str(given)), "enter")
+            await driver.press("w")
+            line.query_one(Input).value = f"{given.parent}/"
+            await driver.press("end", *keys_of(given.name), "enter")
             await driver.until_read()
             assert "is the recording itself" in driver.text
             assert copy.read_bytes() == kept
