@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.tui import scenes
 from tests.tui.driving import SMALL_TERMINAL, driven
 from tests.tui.fakes import FakeNamespace, FakeReader, FakeSource
+from workbench.index.model import Problem, SourceError
 from workbench.tui.session import FOLDER_CAP
 
 
@@ -109,6 +110,24 @@ async def test_a_large_folder_opens_a_part_and_says_how_much_is_left() -> None:
         await app.press("G", "enter")
         await app.until_read()
         assert len(app.sources) == FOLDER_CAP + 30
+
+
+async def test_what_is_under_the_cursor_stays_in_view_when_the_order_changes() -> None:
+    names = [f"{place:04}.duckdb" for place in range(60)]
+    held = {name: FakeSource(name, (FakeNamespace("ns"),)) for name in names}
+    locked = SourceError(Problem.LOCKED, "last.duckdb is locked")
+    reader = FakeReader({**held, "last.duckdb": locked})
+    async with driven(reader, paths=(*names, "last.duckdb")) as app:
+        await app.until_read()
+        await app.press("G")
+        assert app.tree.scroll_offset.y > 0
+        for there in ("first", "back at the end"):
+            await app.press("s")
+            await app.until(lambda: app.tree.scroll_offset.y <= app.tree.cursor)
+            row = app.tree.cursor - app.tree.scroll_offset.y
+            assert (app.tree.rows[app.tree.cursor].name, 0 <= row < app.tree.size.height) == ("last.duckdb", True), (
+                there
+            )
 
 
 async def test_a_folder_with_nothing_in_it_says_so() -> None:

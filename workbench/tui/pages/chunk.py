@@ -36,6 +36,8 @@ class OpenChunk:
         ceiling: where the embedder stops reading, None when that is not known.
         needle: what the listing was filtered by; it is marked where it stands.
         part: which piece of PART characters of the text.
+        by_chars: the ceiling in UTF-16 code units, where ``ceiling`` is by tokens.
+        tokenizer: whose tokens those are; None where it counts characters.
         foreign: a routing log says that a fallback wrote its vector, whatever its fingerprint claims.
     """
 
@@ -46,6 +48,8 @@ class OpenChunk:
     needle: str = ""
     part: int = 0
     foreign: bool = False
+    by_chars: int | None = None
+    tokenizer: str | None = None
 
     @property
     def parts(self) -> int:
@@ -136,6 +140,7 @@ def _text(page: Page, opened: OpenChunk, frame: Frame) -> tuple[tuple[int, ...],
     if lost > 0:
         fact.add(", ", Tone.MUTED).add(number(lost), Tone.ERROR, bold=True).add(" never read", Tone.ERROR)
     page.add(titled_rule("Text", width, signs.rule, fact=fact))
+    _both_bases(page, opened, units, max(0, lost), frame)
     if not chunk.text:
         page.add(Line().add("empty", Tone.FAINT, italic=True))
         return (), -1
@@ -162,6 +167,19 @@ def _text(page: Page, opened: OpenChunk, frame: Frame) -> tuple[tuple[int, ...],
         left = f"{signs.more} {number(after)} characters more"
         page.add(Line().add(left, Tone.FAINT).add("   > ", Tone.ACCENT, bold=True).add("shows them", Tone.MUTED))
     return tuple(matches), cut
+
+
+def _both_bases(page: Page, opened: OpenChunk, units: int, by_tokens: int, frame: Frame) -> None:
+    """Say what was never read by each way of counting, where tokens and characters give two answers."""
+    if opened.tokenizer is None or opened.by_chars is None:
+        return
+    by_chars = max(0, units - opened.by_chars)
+    if not by_chars and not by_tokens:
+        return
+    line = Line().add("never read ", Tone.FAINT).add(number(by_chars)).add(" by characters", Tone.MUTED)
+    line.add(f" (ceiling {number(opened.by_chars)}), ", Tone.FAINT)
+    line.add(number(by_tokens)).add(" by tokens", Tone.MUTED).add(f" ({opened.tokenizer})", Tone.FAINT)
+    page.add(line.cut(frame.width, frame.signs.more))
 
 
 def marked(line: Line, text: str, pattern: re.Pattern[str]) -> Line:

@@ -101,10 +101,22 @@ def _space(joined: JoinedRetrieval, width: int, signs: Signs) -> Line:
     if wrong is None:
         line.add(short_fingerprint(text, width // 2, signs.more))
         if namespace is None or namespace.fingerprint is None:
-            return line.add(f"  {signs.unknown} ", Tone.MUTED, bold=True).add("nothing to hold it against", Tone.FAINT)
+            return (
+                line.add(f"  {signs.unknown} ", Tone.MUTED, bold=True)
+                .add("nothing to hold it against", Tone.FAINT)
+                .cut(width, signs.more)
+            )
         if namespace.fingerprint.id is None or asked.id is None:
-            return line.add(f"  {signs.unknown} ", Tone.MUTED, bold=True).add("only the lengths agree", Tone.FAINT)
-        return line.add(f"  {signs.ok} ", Tone.OK, bold=True).add("in the index's space", Tone.FAINT)
+            return (
+                line.add(f"  {signs.unknown} ", Tone.MUTED, bold=True)
+                .add("only the lengths agree", Tone.FAINT)
+                .cut(width, signs.more)
+            )
+        return (
+            line.add(f"  {signs.ok} ", Tone.OK, bold=True)
+            .add("in the index's space", Tone.FAINT)
+            .cut(width, signs.more)
+        )
     what = {"chunks": "chunks", "entries": "loaded entries"}.get(wrong.against.value, "index")
     word = "another model" if wrong.conflict == "model" else "other dims"
     room = (width - _LABEL - cells(f"  {signs.differs} {what}   {word}")) // 2
@@ -250,7 +262,11 @@ def _chunk(page: Page, chunk: JoinedChunk | None, evidence: Evidence, frame: Fra
     if chunk.clipped:
         line = Line().add(f"{signs.clipped} ", Tone.WARN, bold=True).add(chars)
         lost = f", {number(chunk.lost)} never read" if chunk.lost else ", read only in part"
-        line.add(lost, Tone.WARN, bold=True).add(f"  says {whose}", Tone.FAINT)
+        line.add(lost, Tone.WARN, bold=True)
+        if chunk.lost and chunk.ceiling is not None:
+            line.add(f" by characters (ceiling {number(int(chunk.ceiling))})", Tone.MUTED)
+        says = f"  says {whose}"
+        line.add(says if line.cells + cells(says) <= frame.width else "", Tone.FAINT)
     else:
         line = Line().add(f"{signs.ok} ", Tone.OK, bold=True).add(chars).add(", all of it read", Tone.MUTED)
     page.add(line.cut(frame.width, signs.more))
@@ -260,7 +276,9 @@ def _chunk(page: Page, chunk: JoinedChunk | None, evidence: Evidence, frame: Fra
         page.add(Line().to(2).add(clip(said, max(8, frame.width - 2), signs.more), Tone.MUTED))
     if chunk.changed:
         changed = Line().add(f"{signs.differs} ", Tone.WARN, bold=True)
-        page.add(changed.add("the index holds another text now than was retrieved", Tone.WARN).cut(frame.width))
+        page.add(
+            changed.add("the index holds another text now than was retrieved", Tone.WARN).cut(frame.width, signs.more)
+        )
 
 
 def _findings(page: Page, evidence: Evidence, frame: Frame) -> None:

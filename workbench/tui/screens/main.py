@@ -269,7 +269,7 @@ class MainScreen(ShownScreen):
         from workbench.tui.screens.help import HelpScreen
 
         view = self.view_in_focus
-        self.app.push_screen(HelpScreen(view.actions_here() if view is not None else ()))
+        self.app.push_screen(HelpScreen(view.actions_here() if view is not None else (), self._places()))
 
     def action_quit(self) -> None:
         """Leave."""

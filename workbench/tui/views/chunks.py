@@ -405,7 +405,14 @@ class Chunks(View):
                 return
             ceiling = state.ceiling if exact is None else exact.at
             state.opened = OpenChunk(
-                chunk, place, listing.total, ceiling, state.query.contains, foreign=chunk.id in state.foreign
+                chunk,
+                place,
+                listing.total,
+                ceiling,
+                state.query.contains,
+                foreign=chunk.id in state.foreign,
+                by_chars=None if exact is None else state.ceiling,
+                tokenizer=None if exact is None else exact.tokenizer,
             )
             self.table.move_to(place)
             self._show_opened()

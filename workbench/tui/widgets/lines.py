@@ -131,12 +131,13 @@ class LineList(ScrollView, can_focus=True):
         moved = min(max(0, place), places - 1)
         changed = moved != self.cursor
         self.cursor = moved
-        self._show_cursor()
+        self.show_cursor()
         self.refresh()
         if changed:
             self.post_message(self.Moved(self, moved))
 
-    def _show_cursor(self) -> None:
+    def show_cursor(self) -> None:
+        """Bring the row of the cursor into view."""
         row = self._row_of(self.cursor)
         if row is None:
             return

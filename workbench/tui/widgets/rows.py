@@ -114,7 +114,7 @@ class RowList(LineList):
         if top is not None:
             self.scroll_to(y=top, animate=False)
         else:
-            self._show_cursor()
+            self.show_cursor()
 
     def action_inward(self) -> None:
         """Unfold the row where it has something folded, else choose it."""

@@ -85,16 +85,19 @@ class SourcesTree(LineList):
 
     def show(self, rows: list[Row]) -> None:
         """Replace the rows; the cursor stays on what it stood on, or on its nearest parent that is left."""
-        node = self.node
+        node, moved = self.node, False
         self.rows = rows
         if node is not None:
             places = {row.node: place for place, row in enumerate(rows)}
             parent = Node(source=node.source) if node.space is not None else None
             for candidate in (node, parent):
                 if candidate is not None and candidate in places:
+                    moved = self.cursor != places[candidate]
                     self.cursor = places[candidate]
                     break
         self.rows_changed()
+        if moved:
+            self.call_after_refresh(self.show_cursor)  # once the height of the rows is known
 
     @property
     def node(self) -> Node | None:
