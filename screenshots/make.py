@@ -11,6 +11,7 @@ import asyncio
 import io
 import os
 import re
+import shutil
 import sys
 import tempfile
 import threading
@@ -36,6 +37,8 @@ from workbench.index.model import IndexSource, Namespace
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.reading import FileReader
 from workbench.tui.screens import main as main_screen
+from workbench.tui.screens.reindex import ReindexScreen
+from workbench.tui.state import Node
 
 HERE = Path(__file__).parent
 SAMPLE = "sample_data"
@@ -50,7 +53,7 @@ MOST_LOOKS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One picture: its file name without the ending, the namespace it shows, the keys that lead to it, its size."""
+    """One picture: its name, the namespace, recording or log that it is of, the keys that lead to it, and its looks."""
 
     name: str
     namespace: str | None = None
@@ -59,9 +62,11 @@ class Picture:
     theme: str = "workbench-dark"
     paths: tuple[str, ...] = (SAMPLE,)
     incoming: Fingerprint | None = None
+    at: str | None = None
 
 
 REFUSED = Fingerprint("wordllama", 256)
+NAMED = {"@": "at", "-": "minus", ".": "full_stop", "#": "number_sign"}
 TYPED = ("i", *"text-embedding-3-small@1536")
 PICTURES = (
     Picture("overview-120x40", "handbook", incoming=REFUSED),
@@ -76,6 +81,14 @@ PICTURES = (
     Picture("ceiling-80x24", "handbook", ("3",), SMALL),
     Picture("vectors-120x40", "recipes", ("4", "down", "down")),
     Picture("vectors-80x24", "recipes", ("4",), SMALL),
+    Picture("probe-120x40", "handbook", ("5", "c", *"crossing.md#3", "enter")),
+    Picture("recording-120x40", keys=("1",), at="spare_float.json"),
+    Picture("recording-80x24", keys=("1",), size=SMALL, at="spare_float.json"),
+    Picture("retrievals-120x40", keys=("2",), at="spare_float.json"),
+    Picture("replay-120x40", at="routing.jsonl"),
+    Picture("replay-80x24", size=SMALL, at="routing.jsonl"),
+    Picture("reindex-plan-120x40", "handbook", ("r", "enter")),
+    Picture("reindex-verify-120x40", "handbook", ("r", "enter", "enter", *"handbook", "enter")),
     Picture("locked-120x40", paths=(LOCKED, f"{SAMPLE}/index.duckdb")),
     Picture("empty-120x40", paths=()),
 )
@@ -84,8 +97,9 @@ PICTURES = (
 class SteadyReader(FileReader):
     """Reads the sample as it is; what differs from run to run, clock and lock, is always the same."""
 
-    def __init__(self) -> None:
+    def __init__(self, locked: bool) -> None:
         super().__init__()
+        self._locked = locked
         self._looked = threading.local()
 
     def clock(self) -> float:
@@ -94,8 +108,8 @@ class SteadyReader(FileReader):
         return READ_SECONDS * float(self._looked.times)
 
     def open(self, path: str) -> IndexSource:
-        """Open a file of the sample; one is held by a program that is always the same."""
-        if path == LOCKED:
+        """Open a file of the sample; where one is locked, it is held by a program that is always the same."""
+        if self._locked and path == LOCKED:
             raise refusals.locked(path, LOCKED_BY)
         return super().open(path)
 
@@ -108,28 +122,40 @@ async def take(picture: Picture) -> str:
     """Open the sample, wait until all is read, press the keys, and draw what is on the screen."""
     app = WorkbenchApp(
         picture.paths,
-        SteadyReader(),
+        SteadyReader(locked=LOCKED in picture.paths),
         incoming=picture.incoming,
         namespace=picture.namespace,
         theme=picture.theme,
     )
     async with app.run_test(size=picture.size) as pilot:
         await until_settled(app, pilot)
+        if picture.at is not None:
+            main = main_of(app)
+            sources = main.session.opened.sources
+            main.go_to(Node(source=next(key for key, each in sources.items() if each.path.endswith(picture.at))))
+            await until_settled(app, pilot)
         for place, key in enumerate(picture.keys):
-            await pilot.press({"@": "at", "-": "minus"}.get(key, key))
-            if place == 0:  # the view, or the overlay, that the other keys are for
+            await pilot.press(NAMED.get(key, key))
+            if place == 0 or key == "enter":  # the view, the overlay or the step that the other keys are for
                 await until_settled(app, pilot)
         await until_settled(app, pilot)
         return svg_of(app)
 
 
-async def until_settled(app: WorkbenchApp, pilot: Pilot[int]) -> None:
-    """Wait until nothing is being read and nothing is to be drawn."""
+def main_of(app: WorkbenchApp) -> main_screen.MainScreen:
+    """Give the screen below all others."""
     main = app.screen_stack[0]
     assert isinstance(main, main_screen.MainScreen)
+    return main
+
+
+async def until_settled(app: WorkbenchApp, pilot: Pilot[int]) -> None:
+    """Wait until nothing is being read and nothing is to be drawn."""
+    main = main_of(app)
     for _ in range(MOST_LOOKS):
         await pilot.pause(0.02)
-        if main.settled:
+        guide = app.screen
+        if main.settled and not (isinstance(guide, ReindexScreen) and guide.guide.busy):
             break
     else:
         raise RuntimeError("the sample is never read to the end")
@@ -174,16 +200,29 @@ def one_environment() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def copied_sample() -> Iterator[None]:
+    """Work beside a copy of the sample, so that paths are short and a build changes nothing that is kept."""
+    with tempfile.TemporaryDirectory(prefix="workbench-pictures-") as folder:
+        shutil.copytree(HERE.parent / SAMPLE, Path(folder) / SAMPLE)
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(HERE.parent)
+
+
 def main() -> None:
-    """Take the pictures that are asked for, from the top of the checkout, so that paths are short."""
-    os.chdir(HERE.parent)
+    """Take the pictures that are asked for."""
     main_screen.LOOK_SECONDS = 3_600.0  # who holds which file depends on the moment
     wanted = tuple(sys.argv[1:]) or ("",)
     with one_environment():
         for picture in PICTURES:
             if picture.name.startswith(wanted):
                 path = HERE / f"{picture.name}.svg"
-                path.write_text(asyncio.run(take(picture)), encoding="utf-8")
+                with copied_sample():
+                    drawn = asyncio.run(take(picture))
+                path.write_text(drawn, encoding="utf-8")
                 print(path.name)
     for stray in HERE.glob("*.svg"):
         if stray.stem not in {picture.name for picture in PICTURES}:

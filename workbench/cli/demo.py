@@ -69,7 +69,7 @@ def _copy(source: Path, target: Path) -> Path:
 @click.command("demo")
 @click.argument("folder", metavar="[DIR]", default=_DEFAULT)
 def command(folder: str) -> int:
-    """Write sample indexes, recordings and a routing log to DIR (else workbench-demo); on a terminal open them too."""
+    """Write sample indexes, recordings and a routing log to DIR, else workbench-demo; on a terminal, open them too."""
     copied = copy_samples(Path(folder))
     out = stdout()
     out.verdict(Sign.OK, f"{len(copied)} sample files are in {folder}", indent=0)

@@ -20,17 +20,17 @@ from workbench.cli.output import Sign, discard, stderr
 from workbench.cli.waiting import INTERRUPTED, say_interrupted
 
 _COMMANDS = {
-    "open": "the terminal workbench over index files and folders",
-    "check": "the same verdicts for scripts and CI",
-    "show": "a recording as text: its steps, retrievals and errors",
-    "replay": "a routing log call by call: the fallback, and what it wrote where",
-    "search": "exact nearest chunks in one namespace, refused on mismatch",
-    "summarize": "a recording with every vector as its dims and norm",
-    "reindex": "build a namespace again with one embedder: plan, build, verify, swap",
-    "label": "say which embedder built a namespace that does not say, and prove it",
-    "import": "any readable index into a native file",
-    "demo": "write the sample indexes to a folder and open them",
-    "doctor": "versions, terminal, colours, paths, optional parts",
+    "open": "indexes, recordings, routing logs and folders, in the terminal",
+    "check": "what is wrong with them, as text or as JSON for scripts and CI",
+    "show": "a recording as text: steps, retrievals, errors",
+    "replay": "a routing log call by call, and what was written where",
+    "search": "the exact nearest chunks; refused when the embedder is another",
+    "summarize": "a copy of a recording, each vector as its dims and norm",
+    "reindex": "a namespace built again: planned, verified, swapped in",
+    "label": "who built a namespace that does not say so; proved if asked",
+    "import": "any readable index as a native file",
+    "demo": "the sample, written to a folder and opened",
+    "doctor": "versions, terminal, paths, embedders; how much one of them reads",
 }
 _OPTIONS = {"version": "--version", "help": "--help"}
 _WORD = re.compile(r"[A-Za-z][A-Za-z-]*")
@@ -61,11 +61,12 @@ class _Commands(click.Group):
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
 @click.version_option(__version__, message="workbench %(version)s")
 def group() -> None:
-    """Tell the truth about a vector index: which embedder built it, what was never read, what does not fit.
+    """Say what goes wrong in retrieval: in an index, in the recording of a run, in a routing log; and mend it.
 
     \b
-    workbench PATH...            open index files and folders in the terminal
+    workbench PATH...            open indexes, recordings and routing logs
     workbench check PATH...      the same verdicts as text, or as JSON for scripts
+    workbench demo               a sample of all that can be wrong
     """  # noqa: D301 (the \b is click's mark for lines that stay as they are)
 
 

@@ -32,7 +32,7 @@ def command(
     theme: str | None,
     ascii_only: bool,
 ) -> int:
-    """Open indexes, recordings and folders in the terminal. The options only preset what the screens show."""
+    """Open indexes, recordings, routing logs and folders in the terminal. Options only preset what the screens show."""
     return run_workbench(
         paths,
         incoming=incoming,
