@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from tests.reindex.scene import (
     target,
     vectors,
 )
+from workbench.index.model import SourceError
+from workbench.index.opening import translate
 from workbench.index.store import Entry, VectorStore
 from workbench.reindex import running
 from workbench.reindex.generations import before as generation_before
@@ -118,6 +121,28 @@ def test_what_is_longer_than_a_lower_ceiling_is_cut_also_when_its_vector_would_d
     rows = living(index)[1:]
     assert max(row[2] for row in rows) <= 40
     assert len(rows) > chunks.total
+
+
+def test_where_nothing_may_be_written_a_beginning_is_refused_in_one_sentence(
+    index: Path, server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*given: object, **named: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    aim = target(provider(server.url))
+    monkeypatch.setattr("workbench.index.opening._write_new", refuse)
+    with monkeypatch.context() as patched:
+        patched.setattr("os.unlink", refuse)
+        with pytest.raises(SourceError, match="cannot be written: read-only file system; make"):
+            running.begin(str(index), NAMESPACE, aim, resplit=False, now_ms=1)
+    assert siblings(index) == []
+
+
+def test_a_file_that_may_only_be_read_is_not_called_damaged_when_it_is_to_be_written(index: Path) -> None:
+    words = f'Cannot open file "{index}": '
+    for why in ("Read-only file system", "Permission denied"):
+        said = translate(duckdb.IOException(words + why), str(index))
+        assert "cannot be written: " + why[0].lower() + why[1:] in said.message
 
 
 def test_going_back_leads_to_what_answered_last_not_to_the_next_lower_number(

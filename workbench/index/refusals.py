@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import sqlite3
 
@@ -137,6 +139,15 @@ def denied(path: str, container: str | None = None) -> SourceError:
     )
 
 
+def unwritable(path: str, why: str, container: str | None = None) -> SourceError:
+    """Refuse to write where this user, or this disk, does not let anything be written."""
+    return SourceError(
+        Problem.NOT_READABLE_YET,
+        f"{path} cannot be written: {why}; make file and folder writable, or work on a copy where you may write",
+        container=container,
+    )
+
+
 def missing(path: str) -> SourceError:
     """Refuse a path where nothing is."""
     return SourceError(Problem.MISSING, f"{path} does not exist; check the spelling and the folder you are in")
@@ -180,8 +191,11 @@ def _from_duckdb(error: BaseException, path: str, container: str) -> SourceError
         return truncated(path)
     if "encrypt" in words:
         return encrypted(path)
+    if "Read-only file system" in words:
+        return unwritable(path, "read-only file system", container)
     if "Permission denied" in words:
-        return denied(path, container)
+        readable = os.access(path, os.R_OK)
+        return unwritable(path, "permission denied", container) if readable else denied(path, container)
     if "not a valid DuckDB database file" in words:
         return SourceError(Problem.NOT_AN_INDEX, f"{path} is no DuckDB file; check what wrote it", container=None)
     if "database does not exist" in words:
@@ -225,8 +239,11 @@ def _from_sqlite(error: sqlite3.Error, path: str) -> SourceError:
 
 
 def _from_system(error: OSError, path: str) -> SourceError:
+    if error.errno == errno.EROFS:
+        return unwritable(path, "read-only file system")
     if isinstance(error, PermissionError):
-        return denied(path)
+        new = not os.path.lexists(path) and os.access(os.path.dirname(os.path.abspath(path)), os.X_OK)
+        return unwritable(path, "permission denied") if new else denied(path)
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return missing(path)
     return SourceError(

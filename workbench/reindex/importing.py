@@ -33,6 +33,7 @@ from workbench.index.sql import qualified
 from workbench.index.stored_rows import StoredRow, table_rows, value_rows
 from workbench.index.table import DuckDBNamespace
 from workbench.index.writing import BatchWriter, create_namespace, transaction
+from workbench.reindex.leftovers import remove_file
 from workbench.reindex.living import names_a_model
 from workbench.reindex.model import ReindexError
 from workbench.reindex.sibling import refuse_unfinished
@@ -158,9 +159,7 @@ def _made_aside(target: str) -> Iterator[str]:
         opening.create(aside, storage_version=schema.STORAGE_VERSION)
         yield aside
     finally:
-        for each in (leases.log_path(aside, leases.WAL), aside):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(each)
+        remove_file(aside)
 
 
 def _sweep(folder: str, name: str) -> None:

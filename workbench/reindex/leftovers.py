@@ -68,8 +68,9 @@ def remove_half_made(index: str) -> None:
 def remove_file(path: str) -> None:
     """Remove a database file and its log."""
     for each in (leases.log_path(path, leases.WAL), path):
-        with suppress(FileNotFoundError):
-            os.unlink(each)
+        if os.path.lexists(each):
+            with suppress(FileNotFoundError):
+                os.unlink(each)
 
 
 def _removed(paths: Iterable[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -263,10 +263,9 @@ def create(path: str, settings: Settings, now_ms: int) -> Sibling:
 def remove(path: str) -> None:
     """Remove a sibling and the logs beside it."""
     for each in (*(leases.log_path(path, suffix) for suffix in _LOGS), path):
-        try:
-            os.unlink(each)
-        except FileNotFoundError:
-            continue
+        if os.path.lexists(each):  # where nothing may be written, what is not there cannot be removed either
+            with suppress(FileNotFoundError):
+                os.unlink(each)
 
 
 def peek(path: str) -> tuple[Settings, RunState] | None:
