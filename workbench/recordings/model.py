@@ -123,6 +123,7 @@ class Step:
         error: what went wrong, in the words of the recording.
         spans: where its bytes are (start and end rows of one step are two).
         key: the producer's id of it, by which parents and retrievals refer to it.
+        tokens: how many a model read and wrote, as recorded; None each where nothing says.
     """
 
     n: int
@@ -136,6 +137,7 @@ class Step:
     error: str | None
     spans: tuple[Span, ...] = ()
     key: str | None = None
+    tokens: tuple[int | None, int | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ class RawStep:
     Attributes:
         key: the producer's id; None when it has none (then nothing can be its child).
         parent: the producer's id of its parent.
-        kind, name, status, error, spans: as in ``Step``.
+        kind, name, status, error, spans, tokens: as in ``Step``.
         start_ms: when it began.
         end_ms: when it ended; a step whose end lies before its start has no duration, and that is said.
     """
@@ -31,6 +31,7 @@ class RawStep:
     status: str | None = None
     error: str | None = None
     spans: tuple[Span, ...] = ()
+    tokens: tuple[int | None, int | None] = (None, None)
 
 
 def finish_steps(raw: Sequence[RawStep]) -> tuple[tuple[Step, ...], tuple[Note, ...]]:
@@ -65,6 +66,7 @@ def finish_steps(raw: Sequence[RawStep]) -> tuple[tuple[Step, ...], tuple[Note, 
                 step.error,
                 step.spans,
                 step.key,
+                step.tokens,
             )
         )
     rings = 0

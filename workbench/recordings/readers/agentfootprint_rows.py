@@ -54,7 +54,8 @@ class Event:
 class Row:
     """One boundary: its type, where in the chart, when, its small facts, and its bytes.
 
-    ``path`` are the subflows around it; ``facts`` are the fields that are text or truth, without payloads.
+    ``path`` are the subflows around it; ``facts`` are the fields that are text or truth, and the tokens that a model
+    used, without payloads.
     """
 
     type: str
@@ -112,6 +113,8 @@ def rows_of(document: Document, node: Node | None) -> Iterator[Row]:
         facts: dict[str, object] = {
             key: each for key, each in fields.items() if isinstance(each, str | bool | int | float)
         }
+        if kind == "llm.end":
+            facts["usage"] = as_object(fields.get("usage"))
         path = tuple(each for each in as_list(fields.get("subflowPath")) if isinstance(each, str))
         if kind == "run.exit":
             error = as_text(as_object(fields.get("payload")).get("error"))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workbench.recordings.model import Node, Span
 from workbench.recordings.readers.agentfootprint_rows import Event, Row
-from workbench.recordings.readers.lenient import as_object, as_text
+from workbench.recordings.readers.lenient import as_object, as_text, as_whole
 from workbench.recordings.steps import RawStep
 
 _OPENS = ("entry", "start")
@@ -92,7 +92,13 @@ def _closed(step: RawStep, row: Row) -> RawStep:
         status="error" if error is not None else "ok",
         error=error,
         spans=(*step.spans, row.span),
+        tokens=_tokens(row),
     )
+
+
+def _tokens(row: Row) -> tuple[int | None, int | None]:
+    usage = as_object(row.facts.get("usage"))
+    return as_whole(usage.get("input")), as_whole(usage.get("output"))
 
 
 def _failed(step: RawStep, failed: dict[str, str]) -> RawStep:

@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.recordings.model import Node, Note, RecordedError, Run, Step
-from workbench.recordings.readers.lenient import as_list, as_text, milliseconds
+from workbench.recordings.readers.lenient import as_list, as_text, as_whole, milliseconds
 from workbench.recordings.steps import RawStep, finish_steps
+
+_READ = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
+_WROTE = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
 
 
 class Attributes:
@@ -145,6 +148,7 @@ def raw_step(span: RawSpan, kind: str) -> RawStep:
         status=status,
         error=span.error,
         spans=(span.node.span,),
+        tokens=(as_whole(span.attributes.get(*_READ)), as_whole(span.attributes.get(*_WROTE))),
     )
 
 

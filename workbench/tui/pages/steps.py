@@ -102,7 +102,7 @@ def step_line(row: StepRow, recorded: Recorded, width: int, signs: Signs, look: 
     line.to(columns.fall).extend(_fall(row, recorded, columns.fall_cells, signs).spans)
     line.to(columns.took).extend(_took(row).spans)
     if columns.told_cells:
-        told, told_tone = _told(row, recorded)
+        told, told_tone = _told(row, recorded, signs)
         if look.open is False and not told:
             told, told_tone = _folded_in(look.inside)
         line.to(columns.told).add(clip(told, columns.told_cells, signs.more), told_tone, bold=row.failed)
@@ -205,7 +205,15 @@ def _took(row: StepRow) -> Line:
     return Line().to(max(0, 5 - cells(value))).add(value, bold=row.is_parent).add(f" {unit}", Tone.MUTED)
 
 
-def _told(row: StepRow, recorded: Recorded) -> tuple[str, Tone]:
+def _tokens(row: StepRow, signs: Signs) -> str:
+    """Say how many tokens a model read and wrote."""
+    read, wrote = row.step.tokens
+    if read is None and wrote is None:
+        return ""
+    return f"{'?' if read is None else number(read)} {signs.arrow} {'?' if wrote is None else number(wrote)} tok"
+
+
+def _told(row: StepRow, recorded: Recorded, signs: Signs) -> tuple[str, Tone]:
     if row.failed:
         return _failure(row), Tone.ERROR
     if row.step.status == "unfinished":
@@ -216,4 +224,4 @@ def _told(row: StepRow, recorded: Recorded) -> tuple[str, Tone]:
             return "candidates not kept", Tone.MUTED
         kept = sum(each.admitted is not False for each in retrieval.candidates)
         return f"{number(kept)} of {number(len(retrieval.candidates))} kept", Tone.FAINT
-    return "", Tone.MUTED
+    return _tokens(row, signs), Tone.FAINT
