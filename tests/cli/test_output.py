@@ -102,3 +102,13 @@ def test_sentences_are_wrapped_under_themselves() -> None:
     lines = stream.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     assert all(line.startswith("     ") for line in lines[1:])
+
+
+@pytest.mark.parametrize("count", [0, 1, 2_500])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_a_list_that_is_written_in_parts_is_the_document_to_the_byte(count: int, encoding: str) -> None:
+    items: list[object] = [{"n": n, "name": "é\n\u202e", "at": None, "in": [{}]} for n in range(count)]
+    whole, parts = (io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2))
+    Output(whole).json_document({"a": {"b": [1]}, "list": items, "c": []})
+    Output(parts).json_document_with({"a": {"b": [1]}, "list": [], "c": []}, "list", iter(items))
+    assert parts.buffer.getvalue() == whole.buffer.getvalue()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from workbench.core.fingerprint import fingerprint_text
@@ -16,8 +17,13 @@ if TYPE_CHECKING:
 JsonObject = dict[str, object]
 
 
-def recording_as_json(report: RecordingReport) -> JsonObject:
-    """Write the whole document, secrets masked."""
+def steps_as_json(report: RecordingReport) -> Iterator[JsonObject]:
+    """Write one step after another: there may be a million."""
+    return map(_step, report.steps)
+
+
+def recording_as_json(report: RecordingReport, *, steps: bool = True) -> JsonObject:
+    """Write the whole document, secrets masked; without ``steps`` their list is empty."""
     run = report.run
     document: JsonObject = {
         "path": report.path,
@@ -32,7 +38,7 @@ def recording_as_json(report: RecordingReport) -> JsonObject:
             "not_recorded": list(run.not_recorded),
             "manifest": [{"label": label, "value": _masked(value)} for label, value in run.manifest],
         },
-        "steps": [_step(step) for step in report.steps],
+        "steps": list(steps_as_json(report)) if steps else [],
         "retrievals": [_retrieval(each) for each in report.joined.retrievals],
         "errors": [_error(error) for error in report.errors],
         "vectors": {

@@ -8,13 +8,16 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterable, Mapping
 from enum import Enum
+from itertools import islice
 from typing import TextIO
 
 import click
 
 from workbench.core.text import inert
 
+_ITEMS = 1_000
 _WIDEST = 100
 _NARROWEST = 40
 
@@ -107,10 +110,35 @@ class Output:
 
     def json_document(self, document: object) -> None:
         """Write one JSON document: exact for whoever parses it, and harmless for whoever looks at it."""
-        text = json_text(document)
-        if not _can_write(self._stream, text):
-            text = _escaped(text, {char for char in set(text) if char > "~"})
-        self._write(text + "\n")
+        self._write(self._encodable(json_text(document)) + "\n")
+
+    def json_document_with(self, document: Mapping[str, object], name: str, items: Iterable[object]) -> None:
+        """Write what ``json_document`` would with a list of ``items`` under ``name``, which is never whole in memory.
+
+        ``name`` is a key of the document, where the list has its place.
+        """
+        keys = list(document)
+        for key in keys:
+            self._write(("{\n" if key == keys[0] else ",\n") + f"  {json_text(key)}: ")
+            if key == name:
+                self._json_items(items)
+            else:
+                self._write(self._encodable(json_text(document[key]).replace("\n", "\n  ")))
+        self._write("\n}\n")
+
+    def _json_items(self, items: Iterable[object]) -> None:
+        """Write a list a thousand items at a time."""
+        rest, before = iter(items), "["
+        while part := list(islice(rest, _ITEMS)):
+            # without the brackets around the part; no string holds a raw line feed
+            self._write(before + self._encodable(json_text(part)[1:-2].replace("\n", "\n  ")))
+            before = ","
+        self._write("[]" if before == "[" else "\n  ]")
+
+    def _encodable(self, text: str) -> str:
+        if _can_write(self._stream, text):
+            return text
+        return _escaped(text, {char for char in set(text) if char > "~"})
 
     def transient(self, text: str) -> None:
         """Show progress on a terminal, in place; nothing where nobody looks."""

@@ -28,7 +28,7 @@ def command(
     Exit code 0: shown. 1: damaged parts were left out, or the join with --index found something. 2: nothing could be
     read, or wrong usage.
     """
-    from workbench.checkup.recording_json import recording_as_json
+    from workbench.checkup.recording_json import recording_as_json, steps_as_json
     from workbench.cli.recording_text import write_recording
     from workbench.cli.waiting import interruptible
     from workbench.index.problems import SourceError
@@ -43,7 +43,7 @@ def command(
         stderr().verdict(Sign.ERROR, error.message, indent=0)
         return 2
     if as_json:
-        stdout().json_document(recording_as_json(report))
+        stdout().json_document_with(recording_as_json(report, steps=False), "steps", steps_as_json(report))
     else:
         write_recording(stdout(), report)
     return exit_code(report)
