@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import sys
+import textwrap
 from collections.abc import Mapping
 
 import click
@@ -15,8 +16,11 @@ import click
 from workbench import __version__
 from workbench.cli import crash, options
 from workbench.cli.doctor_embedders import EmbedderReport, fact_text, report_embedders
-from workbench.cli.output import Sign, is_terminal, stdout
+from workbench.cli.output import Output, Sign, is_terminal, stdout
 from workbench.embedders.opening import LOCAL, is_installed
+
+_COLUMN = 19
+"""Where what is said of a name begins."""
 
 _NEEDED = ("textual", "duckdb", "numpy", "orjson", "click", "platformdirs")
 _VARIABLES = ("TERM", "COLORTERM", "NO_COLOR", "TERM_PROGRAM", "TEXTUAL_THEME", "SSH_CONNECTION", "TMUX")
@@ -48,13 +52,21 @@ def command(probed: str | None, yes: bool, as_json: bool) -> int:
     for title, facts in report.items():
         out.line(title)
         for name, fact in facts.items():
-            out.line(f"  {name:<16} {_said(fact)}")
+            _say(out, name, _said(fact))
     for remark in embedders.remarks:
         out.verdict(Sign.ERROR if remark.serious else Sign.NOTE, remark.text, indent=0)
     for part in LOCAL:
         if not is_installed(part):
             out.verdict(Sign.NOTE, f"{part.name} is not installed; it comes with the extra '{part.extra}'", indent=0)
     return _exit_code(embedders)
+
+
+def _say(out: Output, name: str, said: str) -> None:
+    """Write a fact behind its name; sentences go on in the next line, paths stay whole, so that they can be copied."""
+    room = max(20, out.width - _COLUMN)
+    first, *rest = textwrap.wrap(said, room, break_long_words=False, break_on_hyphens=False) if " " in said else [said]
+    out.line(f"  {name:<16} {first}")
+    out.paragraph(rest, indent=_COLUMN)
 
 
 def _exit_code(embedders: EmbedderReport) -> int:

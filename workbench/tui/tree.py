@@ -187,9 +187,9 @@ def draw_row(row: Row, width: int, signs: Signs, *, here: bool, focused: bool) -
         name = _without_suffix(name)
     if row.depth and line.cells + cells(name) + cells(mark) + tail.cells + 2 > width:
         name = name.rpartition("/")[2] or name
-    if line.cells + cells(name) + cells(mark) + tail.cells + 2 > width and row.tag:
-        # A name is worth more than a count that the detail says as well.
-        tail = _tail(replace(row, count=""), width)
+    if line.cells + cells(name) + cells(mark) + tail.cells + 2 > width:
+        # A name is worth more than a count that the detail says as well, and than room for a tag that is not there.
+        tail = _tail(replace(row, count=""), width) if row.tag else Line().add(row.count, Tone.MUTED)
     faint = row.state is State.EMPTY or row.node.rest
     room = width - 1 - line.cells - tail.cells - 1
     line.add(clip(name, room - cells(mark), signs.more), Tone.FAINT if faint else Tone.TEXT, bold=here)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from workbench.tui.signs import Signs
 
 
+_TITLE = "Written by the wrong model"
+
+
 class Kind(StrEnum):
     """What a row of the ledger tells of a namespace."""
 
@@ -87,9 +90,10 @@ def ledger_lines(
         return [titled_rule("Written", width, signs.rule), Line().add(said, Tone.MUTED)][:room], [-1]
     fact = Line().add(number(foreign), Tone.ERROR if foreign else Tone.OK, bold=True)
     fact.add(f" vector{'' if foreign == 1 else 's'}", Tone.MUTED)
-    if spaces:
-        fact.add(f" in {counted(spaces, 'namespace')}", Tone.MUTED)
-    lines = [titled_rule("Written by the wrong model", width, signs.rule, fact=fact)]
+    where = f" in {counted(spaces, 'namespace')}"
+    if spaces and cells(_TITLE) + fact.cells + cells(where) + 2 <= width:
+        fact.add(where, Tone.MUTED)
+    lines = [titled_rule(_TITLE, width, signs.rule, fact=fact)]
     columns, places = _columns(entries, width, signs), []
     if frame.roomy:
         lines.append(_heads(columns))
