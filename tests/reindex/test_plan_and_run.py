@@ -31,10 +31,11 @@ from workbench.index.store import Entry, VectorStore
 from workbench.reindex import running
 from workbench.reindex.generations import before as generation_before
 from workbench.reindex.generations import drop_retired, generations, roll_back
-from workbench.reindex.model import ReindexError, RunState
+from workbench.reindex.model import ReindexError, RunState, Settings
 from workbench.reindex.planning import plan, refuse_without_room
 from workbench.reindex.probing import PROBE
 from workbench.reindex.running import Controls
+from workbench.reindex.sibling import siblings_of
 
 
 def write_oddities(index: Path) -> None:
@@ -121,6 +122,26 @@ def test_what_is_longer_than_a_lower_ceiling_is_cut_also_when_its_vector_would_d
     rows = living(index)[1:]
     assert max(row[2] for row in rows) <= 40
     assert len(rows) > chunks.total
+
+
+def test_of_two_that_begin_at_once_no_more_than_one_goes_on(
+    index: Path, server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aim = target(provider(server.url))
+    real = running.unfinished
+    others: list[str] = []
+
+    def late(path: str, namespace: str | None = None) -> tuple[tuple[str, Settings, RunState], ...]:
+        found = real(path, namespace)
+        if not others:
+            others.append("")
+            others[0] = begin(index, aim)  # between this look and the own file
+        return found
+
+    monkeypatch.setattr(running, "unfinished", late)
+    with pytest.raises(ReindexError, match="is under way in"):
+        begin(index, aim)
+    assert siblings_of(str(index)) == tuple(others)
 
 
 def test_where_nothing_may_be_written_a_beginning_is_refused_in_one_sentence(

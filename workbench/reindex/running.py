@@ -117,18 +117,14 @@ def begin(
     """
     _may_write(target, namespace)
     leftovers.remove_half_made(index)
-    under_way = unfinished(index, namespace)
-    if under_way:
-        raise ReindexError(
-            f"a re-index of '{namespace}' is under way in {under_way[0][0]}; go on with --resume, or drop it with "
-            "--discard"
-        )
+    _alone(index, namespace)
     refuse_unasked(index, hnsw_metric)
     path = sibling.new_path(index)
     settings = target.settings(namespace, resplit=resplit)
     try:
         with sibling.create(path, settings, now_ms) as made:
             made.say(**{HNSW_METRIC: hnsw_metric})
+        _alone(index, namespace, path)
         copying.bring(index, path, settings, job)
     except WriteError as error:
         sibling.remove(path)
@@ -137,6 +133,15 @@ def begin(
         sibling.remove(path)
         raise
     return path
+
+
+def _alone(index: str, namespace: str, own: str | None = None) -> None:
+    """Refuse a second build of a namespace: asked before, and again beside the own one, for two that begin at once."""
+    others = [path for path, _, _ in unfinished(index, namespace) if path != own]
+    if others:
+        raise ReindexError(
+            f"a re-index of '{namespace}' is under way in {others[0]}; go on with --resume, or drop it with --discard"
+        )
 
 
 def _may_write(target: Target, namespace: str) -> None:
