@@ -19,6 +19,8 @@ from workbench.tui.widgets.sources import SourcesTree
 
 SMALL_TERMINAL = (80, 24)
 LARGE_TERMINAL = (120, 40)
+_QUIET_TURNS, _MOST_TURNS = 10, 2_000
+"""How many turns of the loop without a message waiting mean that all are worked off, and how many are waited for."""
 
 
 class Driver:
@@ -64,14 +66,18 @@ class Driver:
         await self.until(lambda: self.main.settled)
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
+        await press_each(self.pilot, *keys)
         await self.pilot.pause()
+
+    async def resize(self, width: int, height: int) -> None:
+        await self.pilot.resize_terminal(width, height)
+        await worked_off(self.pilot)
 
     async def go_to(self, name: str) -> None:
         """Put the cursor on the first row of that name."""
         place = next(place for place, row in enumerate(self.tree.rows) if row.name == name)
         self.tree.move_to(place)
-        await self.pilot.pause()
+        await worked_off(self.pilot)
 
     @property
     def text(self) -> str:
@@ -111,6 +117,32 @@ async def driven(
         if read and given:
             await driver.until_read()
         yield driver
+
+
+async def worked_off(pilot: Pilot[int]) -> None:
+    """Wait until the app has worked off its messages, what these led to, and what waits for the next drawing.
+
+    A pause of the pilot ends as soon as the process uses little CPU time, which it also does where others take it all.
+    """
+    for _ in range(2):
+        quiet = 0
+        for _ in range(_MOST_TURNS):
+            await asyncio.sleep(0)
+            screen = pilot.app.screen
+            waiting = pilot.app.message_queue_size + sum(
+                each.message_queue_size for each in screen.walk_children(with_self=True)
+            )
+            quiet = 0 if waiting else quiet + 1
+            if quiet == _QUIET_TURNS:
+                break
+        pilot.app.screen._on_timer_update()
+
+
+async def press_each(pilot: Pilot[int], *keys: str) -> None:
+    """Press keys as a user does: each of them goes to what the one before it led to."""
+    for key in keys:
+        await pilot.press(key)
+        await worked_off(pilot)
 
 
 async def draw_anew(pilot: Pilot[int]) -> None:

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from tests.tui import clipped_scene, scenes
 from tests.tui.clipped_scene import Written, only
-from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew, press_each
 from tests.tui.fakes import FakeNamespace
 from workbench.checkup.exact import ExactCut
 from workbench.checkup.proof import Proof
@@ -60,7 +60,7 @@ def _ready(
             return any(wanted in each.canvas.text for each in main.query(Ceiling))
 
         await _until(pilot, lambda: there(first or ready or texts))
-        await pilot.press(*keys)
+        await press_each(pilot, *keys)
         await _until(pilot, there)
         await _until(pilot, lambda: main.settled or "so far" in ready)
         await draw_anew(pilot)

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui import recording_scene as scene
-from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew, press_each
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.sources import SourcesTree
@@ -50,7 +50,7 @@ def _ready(groups: tuple[Keys, ...]) -> Callable[[Pilot[int]], Awaitable[None]]:
         tree.move_to(next(place for place, row in enumerate(tree.rows) if row.node.source == source.key))
         for keys in groups:
             await pilot.pause()
-            await pilot.press(*keys)
+            await press_each(pilot, *keys)
             await settle(pilot, main)
         await draw_anew(pilot)
 

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui import recording_scene as scene
-from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew, press_each
 from tests.tui.fakes import FakeReader
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.main import MainScreen
@@ -53,7 +53,7 @@ def _ready(on: str, keys: tuple[str, ...]) -> Callable[[Pilot[int]], Awaitable[N
         tree = main.query_one(SourcesTree)
         tree.move_to(next(place for place, row in enumerate(tree.rows) if row.node.source == source.key))
         await pilot.pause()
-        await pilot.press(*keys)
+        await press_each(pilot, *keys)
         await pilot.pause()
         await settle(pilot, main)
         await draw_anew(pilot)

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui import scenes
-from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew, press_each
 from tests.tui.fakes import FakeNamespace, FakeReader, FakeSource
 from workbench.core.fingerprint import Fingerprint
 from workbench.index.model import FingerprintCount
@@ -54,7 +54,7 @@ def _ready(on: str | None, keys: tuple[str, ...], reading: bool) -> Callable[[Pi
         tree = main.query_one(SourcesTree)
         if on is not None:
             tree.move_to(next(place for place, row in enumerate(tree.rows) if row.name == on))
-        await pilot.press(*keys)
+        await press_each(pilot, *keys)
         await pilot.pause()
         for _ in range(1_000):
             if reading or main.settled:

@@ -98,7 +98,7 @@ async def test_a_chunk_that_no_open_index_has_shows_what_the_model_got() -> None
 async def test_another_size_shares_the_room_anew() -> None:
     async with driven(scene.reader(), paths=scene.PATHS, size=WIDE_TERMINAL) as app:
         steps = await _at_retrieval(app)
-        await app.pilot.resize_terminal(*SMALL_TERMINAL)
+        await app.resize(*SMALL_TERMINAL)
         await app.pilot.pause()
         assert "Retrieval #2" in app.text
         assert steps.list.region.width == steps.evidence.list.region.width
