@@ -37,6 +37,7 @@ from workbench.index.model import IndexSource, Namespace
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.reading import FileReader
 from workbench.tui.screens import main as main_screen
+from workbench.tui.screens import shown
 from workbench.tui.screens.reindex import ReindexScreen
 from workbench.tui.state import Node
 
@@ -214,7 +215,7 @@ def copied_sample() -> Iterator[None]:
 
 def main() -> None:
     """Take the pictures that are asked for."""
-    main_screen.LOOK_SECONDS = 3_600.0  # who holds which file depends on the moment
+    shown.LOOK_SECONDS = 3_600.0  # who holds which file depends on the moment
     wanted = tuple(sys.argv[1:]) or ("",)
     with one_environment():
         for picture in PICTURES:
