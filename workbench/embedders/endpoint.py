@@ -134,6 +134,11 @@ class Endpoint:
         self._client: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
+    def check_key(self) -> None:
+        """Read the key and forget it: what is missing is said before anything counts as sent. Raises RequestRefused."""
+        if self.key is not None:
+            self.key.read(self._environment)
+
     async def post(self, path: str, body: bytes, *, most_bytes: int) -> HttpAnswer:
         """Send one request and read its answer, at most so many bytes of it. A cancelled task ends it at once.
 

@@ -196,6 +196,7 @@ class ServedProvider(ABC):
         chars = sum(map(utf16_length, texts))
 
         async def attempt(number: int) -> Answer:
+            self._endpoint.check_key()
             self._observer(RequestSent(len(texts), chars, number))
             began = time.perf_counter()
             answer = await self._attempt(texts, purpose)
