@@ -12,6 +12,15 @@ _LEAD = 40
 _MOST_WORDS = 5
 _MOST_QUERY = 4_000
 _WORD = re.compile(r"\w{4,}")
+_SAYS_NOTHING = frozenset(
+    _WORD.findall(
+        "about after again also because been before being between both could does doing down during each even every "
+        "from have having here into itself just like made make many more most much must need only other over same "
+        "shall should some such than that their them then there these they this those through under until upon very "
+        "want well were what when where which while whom whose will with within without would your"
+    )
+)
+"""English words that stand in any text: where they stand says nothing about an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +46,9 @@ def unread_of(text: str, ceiling: int, query: str | None) -> Unread | None:
     behind = {match.group(): match.start() for match in reversed(list(_WORD.finditer(lost.casefold())))}
     words: dict[str, str] = {}
     for word in _WORD.findall((query or "")[:_MOST_QUERY]):
-        if word.casefold() in behind and word.casefold() not in before:
-            words.setdefault(word.casefold(), word)
+        known = word.casefold()
+        if known in behind and known not in before and known not in _SAYS_NOTHING:
+            words.setdefault(known, word)
     start = max(0, min((behind[word] for word in words), default=0) - _LEAD)
     flat = " ".join(lost[start : start + _EXCERPT].split())
     return Unread(flat, tuple(words.values())[:_MOST_WORDS])
