@@ -210,4 +210,4 @@ def test_opening_an_embedder_asks_nobody_and_reads_no_key(tmp_path: Path, monkey
 def test_the_configuration_in_the_readme_can_be_read(tmp_path: Path) -> None:
     readme = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```\n(\[embedders\..*?)^```", readme, flags=re.MULTILINE | re.DOTALL)
-    assert [embedder.name for embedder in read(tmp_path, block).embedders] == ["small", "routed"]
+    assert [embedder.name for embedder in read(tmp_path, block).embedders] == ["small", "spare", "routed"]
