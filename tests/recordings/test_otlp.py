@@ -20,7 +20,7 @@ from workbench.recordings.readers.trace_spans import RawSpan
 def steps_of(path: Path) -> tuple[Step, ...]:
     with open_recording(path) as recording:
         assert recording.format == "otlp", recording.why
-        return recording.steps
+        return tuple(recording.steps)
 
 
 def retrievals_of(path: Path) -> tuple[Retrieval, ...]:

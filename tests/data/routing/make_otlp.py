@@ -6,7 +6,8 @@
     python tests/data/routing/make_otlp.py
 
 The spans of the requests come from the instrumentations of OpenAI's client; around each call stands one span of the
-program's own. OpenInference writes along what ``using_metadata`` says, here where the vectors go. Nothing leaves the machine, and no key is needed. Times, ids and ports differ from run to run.
+program's own. OpenInference writes along what ``using_metadata`` says, here where the vectors go. Nothing
+leaves the machine, and no key is needed. Times, ids and ports differ from run to run.
 """
 
 # mypy: ignore-errors
