@@ -33,7 +33,7 @@ from workbench.reindex.leftovers import left_behind
 from workbench.reindex.sibling import Sibling, siblings_of
 from workbench.reindex.verifying import _sample
 
-KILLS = int(os.environ.get("WORKBENCH_REINDEX_KILLS", "8"))
+KILLS = int(os.environ.get("WORKBENCH_REINDEX_KILLS", "4"))
 COUNT = 60
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are forked from one that is warm")
