@@ -31,8 +31,8 @@ from workbench.checkup.namespace import check_namespace
 from workbench.checkup.options import CheckOptions
 from workbench.checkup.report import NamespaceReport
 from workbench.core.fingerprint import Fingerprint
+from workbench.core.job import Job
 from workbench.index import refusals
-from workbench.index.job import Job
 from workbench.index.model import IndexSource, Namespace
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.reading import FileReader

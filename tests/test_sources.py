@@ -14,7 +14,7 @@ from tests.checkup.agentfootprint_file import Index, Row
 from tests.reindex.scene import begin, make_index, provider, target
 from workbench.checkup.options import CheckOptions
 from workbench.checkup.report import CheckReport, Code
-from workbench.index.job import Cancelled, Job
+from workbench.core.job import Cancelled, Job
 from workbench.index.model import IndexSource, Problem, SourceError
 from workbench.sources import UnknownNamespace, check_paths, expand, open_source
 

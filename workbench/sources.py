@@ -16,20 +16,20 @@ from workbench.checkup.options import CheckOptions
 from workbench.checkup.recording_report import RECORDING, as_source, holds_nothing
 from workbench.checkup.report import CheckReport, Code, Finding, Skipped, SourceReport
 from workbench.checkup.routing import ROUTING_LOG, with_foreign_rows
+from workbench.core.job import Cancelled
 from workbench.crosscheck.ledger import join_ledger
 from workbench.embedders.models import model_table
 from workbench.index.adapters.agentfootprint import open_sqlite_source
 from workbench.index.duckdb_source import open_duckdb_source
-from workbench.index.job import Cancelled
 from workbench.index.model import Problem, SourceError
 from workbench.index.opening import sniff
 
 if TYPE_CHECKING:
     from workbench.checkup.recording_report import RecordingReport
+    from workbench.core.job import Job
     from workbench.core.routing import RoutingDialect
     from workbench.crosscheck.indexed import IndexedNamespace
     from workbench.crosscheck.ledger import ContaminatedRows
-    from workbench.index.job import Job
     from workbench.index.model import IndexSource
     from workbench.recordings.model import RecordingError
     from workbench.recordings.opening import Recording

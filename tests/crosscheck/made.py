@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from workbench.core.ceiling import ChunkCeiling
 from workbench.core.fingerprint import Fingerprint, parse_fingerprint
+from workbench.core.job import Job
 from workbench.crosscheck.indexed import IndexedNamespace
-from workbench.index.job import Job
 from workbench.index.model import Chunk
 from workbench.recordings.model import Candidate, Reading, RecordedError, Retrieval
 

@@ -8,10 +8,10 @@ import pytest
 
 from tests.crosscheck.made import Held, chunk, namespace, reading, retrieval
 from workbench.core.fingerprint import Fingerprint
+from workbench.core.job import Cancelled, Job
 from workbench.crosscheck import indexed
 from workbench.crosscheck.joining import join
 from workbench.embedders.models import model_table
-from workbench.index.job import Cancelled, Job
 from workbench.recordings.model import Candidate, ClippedChunk, IndexReport, Reading
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from tests.routing.scenes import NATIVE, SPARE, attempt, namespace, replayed
 from workbench.core.ceiling import ChunkCeiling
+from workbench.core.job import Job
 from workbench.crosscheck.indexed import MOST_LOOKED_UP, IndexedNamespace
 from workbench.crosscheck.ledger import contaminated_ids, join_ledger
-from workbench.index.job import Job
 from workbench.index.model import Chunk
 from workbench.routing.ledger import Ledger
 

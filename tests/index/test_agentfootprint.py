@@ -15,9 +15,9 @@ from tests.checkup.agentfootprint_file import Index, Row
 from tests.shared_files import SAMPLES, needs_samples
 from workbench.checkup.options import CheckOptions
 from workbench.core.fingerprint import Fingerprint
+from workbench.core.job import Cancelled, Job
 from workbench.index import sqlite_file
 from workbench.index.adapters.agentfootprint import open_sqlite_source
-from workbench.index.job import Cancelled, Job
 from workbench.index.model import FingerprintCount, Namespace, Problem, SourceError, Unusable
 from workbench.sources import check_paths
 

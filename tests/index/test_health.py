@@ -11,8 +11,8 @@ import pytest
 
 from tests.index.made_tables import faulty_vectors, make_file, opened, vector_file
 from tests.index.oracle import Vector, judge, same_health
+from workbench.core.job import Cancelled, Job
 from workbench.index.duckdb_source import open_duckdb_source
-from workbench.index.job import Cancelled, Job
 from workbench.index.model import Unusable
 
 NAN, INF = math.nan, math.inf

@@ -14,8 +14,8 @@ import pytest
 
 import workbench
 from tests.index.processes import Program, holder, leave_a_log, run, writer
+from workbench.core.job import Cancelled, Job
 from workbench.index import leases, opening
-from workbench.index.job import Cancelled, Job
 from workbench.index.model import Problem, SourceError
 
 ROOT = str(Path(workbench.__file__).parents[1])

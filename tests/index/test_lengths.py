@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.index.made_tables import make_file, opened
-from workbench.index.job import Cancelled, Job
+from workbench.core.job import Cancelled, Job
 from workbench.index.model import MAX_LISTED
 
 STORED = "CREATE TABLE t (id VARCHAR, text VARCHAR, char_count BIGINT, byte_count BIGINT)"

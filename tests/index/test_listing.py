@@ -15,8 +15,8 @@ import pytest
 
 from tests.checkup.agentfootprint_file import Index, Row
 from tests.index.made_tables import make_file, opened
+from workbench.core.job import Cancelled, Job
 from workbench.index.adapters.agentfootprint import open_sqlite_source
-from workbench.index.job import Cancelled, Job
 from workbench.index.model import Namespace
 from workbench.index.query import ListingQuery, SortBy
 

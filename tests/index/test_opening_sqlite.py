@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.index.processes import Program, run
+from workbench.core.job import Cancelled, Job
 from workbench.index import opening
-from workbench.index.job import Cancelled, Job
 from workbench.index.model import Problem, SourceError
 
 # Every transaction moves an amount between two rows far apart: any torn state has another sum.

@@ -17,8 +17,8 @@ import pytest
 from tests.recordings.test_slim import as_json, spelled
 from workbench.checkup import recording_check
 from workbench.checkup.recording_check import report_on
+from workbench.core.job import Cancelled, Job
 from workbench.core.summary import summarize_embeddings
-from workbench.index.job import Cancelled, Job
 from workbench.recordings.document import NEAR_BYTES
 from workbench.recordings.far_index import FarIndex
 from workbench.recordings.far_summary import count_far

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.index.job import Cancelled, Job
+from workbench.core.job import Cancelled, Job
 from workbench.recordings import finding
 from workbench.recordings.browsing import InMemory
 from workbench.recordings.finding import Hit, Part, find_in

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.shared_files import SAMPLES, needs_samples
-from workbench.index.job import Cancelled, Job
+from workbench.core.job import Cancelled, Job
 from workbench.recordings import heaviest as module
 from workbench.recordings.heaviest import Heaviest, HeavyPlace
 from workbench.recordings.opening import open_recording

@@ -20,7 +20,7 @@ import workbench
 from tests.recordings.hostile import bomb, lines, records
 from tests.shared_files import SAMPLES, needs_samples
 from workbench.checkup.recording_check import report_on
-from workbench.index.job import Cancelled, Job
+from workbench.core.job import Cancelled, Job
 from workbench.recordings.document import FileDocument
 from workbench.recordings.far_index import FarIndex
 from workbench.recordings.model import Note, RecordingError, Span, Unreadable

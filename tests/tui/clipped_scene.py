@@ -11,8 +11,8 @@ import numpy as np
 from tests.tui.fakes import FakeLengths, FakeNamespace, FakeReader, FakeSource
 from tests.tui.scenes import SMALL, bell
 from workbench.core.fingerprint import Fingerprint
+from workbench.core.job import Job
 from workbench.core.text import utf16_length
-from workbench.index.job import Job
 from workbench.index.model import MAX_LISTED, Chunk, ChunkLength, ClipCount, FingerprintCount
 
 _READ = (

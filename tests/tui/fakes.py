@@ -17,9 +17,9 @@ from workbench.checkup.recording_report import RecordingReport
 from workbench.checkup.report import IncomingVerdict, NamespaceReport
 from workbench.core.ceiling import ChunkCeiling
 from workbench.core.fingerprint import Fingerprint
+from workbench.core.job import Job
 from workbench.crosscheck.indexed import IndexedNamespace
 from workbench.crosscheck.ledger import ContaminatedRows, join_ledger
-from workbench.index.job import Job
 from workbench.index.model import (
     Chunk,
     ChunkLength,

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.core.ceiling import ChunkCeiling
+from workbench.core.job import Job
 from workbench.embedders.activity import AnswerCame, RequestSent, Retrying, Waiting
 from workbench.index.holders import Held
-from workbench.index.job import Job
 from workbench.index.model import LockHolder
 from workbench.reindex.building import Stop
 from workbench.reindex.generations import Generation, RolledBack

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tui import recording_scene as scene
 from tests.tui.fakes import FakeRecording
-from workbench.index.job import Job
+from workbench.core.job import Job
 from workbench.recordings.browsing import InMemory
 from workbench.recordings.finding import Hit, find_in
 from workbench.recordings.model import Span, Step
@@ -238,7 +238,7 @@ class TestCopying:
 
 
 def test_reading_a_payload_ends_when_it_is_cancelled() -> None:
-    from workbench.index.job import Cancelled
+    from workbench.core.job import Cancelled
 
     recording, step = recording_of({"a": 1})
     job = Job()

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from tests.tui import recording_scene as scene
 from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, Driver, driven
 from tests.tui.fakes import FakeReader, FakeRecording
-from workbench.index.job import Job
+from workbench.core.job import Job
 from workbench.index.problems import Problem
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.reading import FileReader

@@ -14,7 +14,7 @@ from workbench.embedders.models import model_table, resolve_index_ceiling
 
 if TYPE_CHECKING:
     from workbench.checkup.options import CheckOptions, KnownEmbedder
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import LengthAnswers, Namespace
 
 _ORIGINS = {

@@ -8,7 +8,7 @@ from workbench.checkup.report import Code, DuplicateVerdict, Finding
 from workbench.checkup.wording import counted, verb
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import Namespace
 
 

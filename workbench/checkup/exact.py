@@ -11,8 +11,8 @@ from workbench.core.text import utf16_length
 from workbench.embedders.tokens import counter_of
 
 if TYPE_CHECKING:
+    from workbench.core.job import Job
     from workbench.embedders.tokens import TokenCounter
-    from workbench.index.job import Job
     from workbench.index.model import Namespace
 
 MOST_CHARS = 50_000_000

@@ -12,7 +12,7 @@ from workbench.embedders.models import model_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import FingerprintCount, Namespace
 
 _NAMED_AT_MOST = 5

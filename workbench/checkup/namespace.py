@@ -21,7 +21,7 @@ from workbench.checkup.vectors import judge_vectors
 
 if TYPE_CHECKING:
     from workbench.checkup.options import CheckOptions
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import Namespace
 
 Verdict = FingerprintVerdict | IncomingVerdict | CeilingVerdict | VectorVerdict | DuplicateVerdict

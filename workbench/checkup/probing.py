@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from workbench.checkup.report import NamespaceReport
+    from workbench.core.job import Job
     from workbench.embedders.configured import Configured
-    from workbench.index.job import Job
     from workbench.index.model import Namespace, SearchResult
 
 HITS = 10

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from workbench.checkup.incoming import held_against, refusal
 from workbench.core.coroutines import run_in_job
 from workbench.core.fingerprint import Fingerprint, fingerprint_text
+from workbench.core.job import Job
 from workbench.core.text import utf16_length
 from workbench.embedders.configured import LocalEmbedder, RoutedEmbedder, hosts_of
 from workbench.embedders.failures import EmbedderError
 from workbench.embedders.opening import open_embedder
 from workbench.embedders.tokens import counter_of
-from workbench.index.job import Job
 from workbench.index.model import SourceError
 from workbench.reindex.proving import LostText, Rank, embed_queries, lost_text, rank_of
 

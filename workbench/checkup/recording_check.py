@@ -26,8 +26,8 @@ _DEEPEST = 32  # a damaged value is read again by each that it stands in
 _ALONE = 4  # so many levels a damaged value counts that stands in another with nothing whole beside it
 
 if TYPE_CHECKING:
+    from workbench.core.job import Job
     from workbench.crosscheck.indexed import IndexedNamespace
-    from workbench.index.job import Job
     from workbench.recordings.opening import Recording
 
 

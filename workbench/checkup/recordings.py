@@ -20,9 +20,9 @@ from workbench.recordings.secrets import mask_text
 
 if TYPE_CHECKING:
     from workbench.checkup.recording_report import VectorTotals
+    from workbench.core.job import Job
     from workbench.crosscheck.joining import Joined, JoinedChunk, JoinedRetrieval
     from workbench.crosscheck.spaces import WrongSpace
-    from workbench.index.job import Job
     from workbench.index.model import IndexSource
     from workbench.recordings.model import Candidate, IndexReport, Note, RecordedError, Run
 

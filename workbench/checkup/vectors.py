@@ -8,7 +8,7 @@ from workbench.checkup.report import Code, Finding, VectorVerdict
 from workbench.checkup.wording import counted, of_all, verb
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import Namespace, VectorHealth
 
 

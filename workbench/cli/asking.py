@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from workbench.core.job import Job
     from workbench.embedders.configured import Configured
     from workbench.embedders.protocol import BuildingProvider
-    from workbench.index.job import Job
 
 
 def embed_query(name: str, text: str, job: Job) -> tuple[Fingerprint, NDArray[np.float64]]:

@@ -13,7 +13,7 @@ from workbench.cli.output import Output, stderr, stdout
 from workbench.core.fingerprint import Fingerprint
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
 
 _CODES = frozenset(code.value for code in Code)
 

@@ -11,9 +11,9 @@ from workbench.cli.output import Sign, is_terminal, stderr, stdout
 
 if TYPE_CHECKING:
     from workbench.core.ceiling import ChunkCeiling
+    from workbench.core.job import Job
     from workbench.embedders.activity import Activity
     from workbench.embedders.clip_probe import ProbedCeiling
-    from workbench.index.job import Job
 
 MOST_CHARS = 200_000
 """The longest text that is sent."""

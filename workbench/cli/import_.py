@@ -11,7 +11,7 @@ from workbench.cli import options
 from workbench.cli.output import Sign, stderr, stdout
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.reindex.importing import Imported
 
 _FOUND = 1

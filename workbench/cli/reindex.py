@@ -13,8 +13,8 @@ from workbench.cli import options
 from workbench.cli.output import Sign, is_terminal, stderr, stdout
 
 if TYPE_CHECKING:
+    from workbench.core.job import Job
     from workbench.embedders.protocol import BuildingProvider
-    from workbench.index.job import Job
     from workbench.reindex.model import Outcome, Plan, RunState, Settings
     from workbench.reindex.planning import Target
 

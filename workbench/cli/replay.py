@@ -12,9 +12,9 @@ from workbench.cli import options
 from workbench.cli.output import Sign, stderr, stdout
 
 if TYPE_CHECKING:
+    from workbench.core.job import Job
     from workbench.core.routing import RoutingDialect
     from workbench.crosscheck.ledger import ContaminatedRows
-    from workbench.index.job import Job
     from workbench.routing.opening import ReplayedLog
     from workbench.routing.stepping import Asked
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from workbench.checkup.report import FingerprintVerdict
     from workbench.cli.search_text import Answer
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import IndexSource, Namespace, SearchResult
 
 

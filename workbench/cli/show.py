@@ -11,7 +11,7 @@ from workbench.cli.output import Sign, stderr, stdout
 
 if TYPE_CHECKING:
     from workbench.checkup.recording_report import RecordingReport
-    from workbench.index.job import Job
+    from workbench.core.job import Job
 
 
 @click.command("show")

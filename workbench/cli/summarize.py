@@ -12,7 +12,7 @@ from workbench.cli import options
 from workbench.cli.output import Output, Sign, discard, stderr, stdout
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.recordings.picked import PickedPath
     from workbench.recordings.summarize import Summary
 

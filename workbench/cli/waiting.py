@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import Generic, NoReturn, TypeVar
 
 from workbench.cli.output import stderr
-from workbench.index.job import Job
+from workbench.core.job import Job
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from workbench.core.ceiling import ChunkCeiling
     from workbench.core.fingerprint import Fingerprint
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import Chunk
 
 MOST_LOOKED_UP = 2_000

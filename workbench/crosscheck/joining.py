@@ -14,7 +14,7 @@ from workbench.crosscheck.unread import Unread, unread_of
 from workbench.embedders.models import resolve_index_ceiling
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import Chunk
     from workbench.recordings.model import Candidate, IndexReport, RecordedError, Retrieval
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from workbench.crosscheck.indexed import LookUps, named
 
 if TYPE_CHECKING:
+    from workbench.core.job import Job
     from workbench.crosscheck.indexed import IndexedNamespace
-    from workbench.index.job import Job
     from workbench.routing.ledger import Ledger, LedgerRow
 
 _TRIED_KEYS = 20

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 import duckdb
 
+from workbench.core.job import Cancelled, Job
 from workbench.index import leases, refusals, sniffing
 from workbench.index.blocks import Blocks
-from workbench.index.job import Cancelled, Job
 from workbench.index.stamp import Stamp
 
 

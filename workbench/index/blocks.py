@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Generic, Protocol, TypeVar
 
-from workbench.index.job import Cancelled, Job
+from workbench.core.job import Cancelled, Job
 
 _AGAIN_SECONDS = 0.02
 _CLOSE_SECONDS = 1.0

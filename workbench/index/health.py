@@ -18,7 +18,7 @@ from workbench.index.ranges import row_ranges
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.mapping import TableMapping
 
 _FETCH = 64

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from workbench.core.fingerprint import Fingerprint
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.query import Listing, ListingQuery, SortBy
 
 MAX_LISTED = 1_000

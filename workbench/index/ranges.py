@@ -13,7 +13,7 @@ from workbench.index.expressions import ROW
 if TYPE_CHECKING:
     import duckdb
 
-    from workbench.index.job import Job
+    from workbench.core.job import Job
 
 STEP = 245_760
 """Rows a query: two of DuckDB's row groups, one for each thread."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from workbench.core.job import Cancelled, Job
 from workbench.index import private_folder, refusals, sniffing
 from workbench.index.blocks import Blocks
-from workbench.index.job import Cancelled, Job
 from workbench.index.model import Problem, SourceError
 from workbench.index.sniffing import Located
 from workbench.index.stamp import Stamp

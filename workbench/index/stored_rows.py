@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import duckdb
     from numpy.typing import NDArray
 
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.mapping import TableMapping
 
 _PAGE = 1_000

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from workbench.core.fingerprint import Fingerprint
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.mapping import TableMapping
     from workbench.index.model import (
         Chunk,

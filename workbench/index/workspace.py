@@ -14,9 +14,9 @@ from typing import Any
 
 import duckdb
 
+from workbench.core.job import Cancelled, Job
 from workbench.index import leases, private_folder, refusals, sniffing
 from workbench.index.blocks import Blocks
-from workbench.index.job import Cancelled, Job
 from workbench.index.schema import ROW_GROUP_SIZE
 from workbench.index.sniffing import Located
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import duckdb
     from numpy.typing import NDArray
 
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.mapping import TableMapping
 
 SAMPLE = 50

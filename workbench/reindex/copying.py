@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from workbench.core.job import Job
     from workbench.embedders.tokens import TokenCounter
-    from workbench.index.job import Job
     from workbench.index.mapping import TableMapping
     from workbench.reindex.model import Settings
 

@@ -34,7 +34,7 @@ from workbench.reindex.sibling import ROWS, RUN, VECTORS, table
 from workbench.reindex.swapping import ChangedMeanwhile, Swapped, Way, like, refuse_log, take_place
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.mapping import TableMapping
 
 NEW, BARE = "fresh", "bare"

@@ -39,7 +39,7 @@ from workbench.reindex.model import ReindexError
 from workbench.reindex.sibling import refuse_unfinished
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import IndexSource, Namespace
 
 LISTED = 1_000

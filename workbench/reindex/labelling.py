@@ -29,8 +29,8 @@ from workbench.reindex.model import ReindexError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from workbench.core.job import Job
     from workbench.embedders.protocol import BuildingProvider
-    from workbench.index.job import Job
     from workbench.index.mapping import TableMapping
 
 CHUNKS = 3

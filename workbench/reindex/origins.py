@@ -16,7 +16,7 @@ from workbench.reindex.model import ReindexError
 from workbench.reindex.sibling import refuse_unfinished
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.reindex.model import Settings
     from workbench.reindex.swapping import Swapped
 

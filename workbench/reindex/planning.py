@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import duckdb
 
     from workbench.core.ceiling import ChunkCeiling
+    from workbench.core.job import Job
     from workbench.embedders.models import ModelEntry
     from workbench.embedders.protocol import BuildingProvider
     from workbench.embedders.tokens import TokenCounter
-    from workbench.index.job import Job
     from workbench.index.mapping import TableMapping
 
 PROBE_TEXTS = 21

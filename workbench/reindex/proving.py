@@ -15,9 +15,9 @@ from workbench.embedders.failures import EmbedderError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from workbench.core.job import Job
     from workbench.embedders.protocol import EmbeddingProvider
     from workbench.embedders.tokens import TokenCounter
-    from workbench.index.job import Job
     from workbench.index.model import Namespace
 
 FIRST = 1_000

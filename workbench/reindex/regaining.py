@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from workbench.core.job import Job
     from workbench.embedders.protocol import BuildingProvider, EmbeddingProvider
-    from workbench.index.job import Job
     from workbench.index.mapping import TableMapping
     from workbench.reindex.model import Settings
 

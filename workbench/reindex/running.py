@@ -29,7 +29,7 @@ from workbench.reindex.swapping import ChangedMeanwhile, NotNow, Swapped, Way, f
 from workbench.reindex.verifying import verify
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.reindex.planning import Target
 
 _COMPARED = (

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from workbench.index.job import Job
+    from workbench.core.job import Job
 
 RUN, KEYS, ROWS, VECTORS, QUARANTINED, JOURNAL = "run", "source_keys", "rows", "vectors", "quarantined", "journal"
 

@@ -29,7 +29,7 @@ from workbench.reindex.sibling import KEYS, ROWS, VECTORS, table
 if TYPE_CHECKING:
     import duckdb
 
-    from workbench.index.job import Job
+    from workbench.core.job import Job
 
 
 class Way(Enum):

@@ -13,8 +13,8 @@ from workbench.reindex.sibling import KEYS, QUARANTINED, ROWS, VECTORS, Sibling,
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from workbench.core.job import Job
     from workbench.embedders.protocol import BuildingProvider
-    from workbench.index.job import Job
 
 PROBES = 20
 """Chunks that are embedded again and must land on themselves."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from workbench.index.job import Cancelled, Job
+from workbench.core.job import Cancelled, Job
 from workbench.tui.judging import Run
 from workbench.tui.reading import trouble_of
 from workbench.tui.threads import T, in_thread

@@ -12,7 +12,7 @@ from workbench.core.ceiling import ChunkCeiling
 
 if TYPE_CHECKING:
     from workbench.checkup.report import Clipped, ExactClip, NamespaceReport
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import ClipCount, LengthAnswers, Namespace
 
 _QUANTILES = ((50, "p50"), (95, "p95"), (99, "p99"))

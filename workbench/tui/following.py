@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from workbench.index.job import Cancelled, Job
+from workbench.core.job import Cancelled, Job
 from workbench.tui import messages
 from workbench.tui.file_change import Change, FileNews, FileStamp, news_of, news_text
 from workbench.tui.judging import Run

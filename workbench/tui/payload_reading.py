@@ -21,7 +21,7 @@ from workbench.tui.draw import wrap
 from workbench.tui.payload import Holds, Made, Name, Node, PayloadTree, Shapes, Sort
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.recordings.browsing import Text
     from workbench.recordings.finding import Way
     from workbench.tui.recorded import OpenRecording

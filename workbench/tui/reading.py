@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from textual.message import Message
 
 from workbench.core.fingerprint import Fingerprint
-from workbench.index.job import Cancelled, Job
+from workbench.core.job import Cancelled, Job
 from workbench.index.problems import Problem, SourceError
 from workbench.tui import messages
 from workbench.tui.file_change import FileStamp, stamp_of

@@ -15,8 +15,8 @@ from workbench.tui.state import State
 
 if TYPE_CHECKING:
     from workbench.checkup.recording_report import RecordingReport
+    from workbench.core.job import Job
     from workbench.crosscheck.joining import JoinedRetrieval
-    from workbench.index.job import Job
     from workbench.recordings.browsing import RootedText
     from workbench.recordings.heaviest import Heaviest
     from workbench.recordings.model import Step

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from workbench.index.job import Job
+from workbench.core.job import Job
 from workbench.tui.guide import BuildWatch, Choice, Offer, Offered, Standing, Unfinished
 
 if TYPE_CHECKING:

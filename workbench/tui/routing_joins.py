@@ -9,7 +9,7 @@ from workbench.tui.held_recordings import Indexes
 from workbench.tui.routing_reading import join_log
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import IndexSource
     from workbench.tui.reading import Reader, Tell
     from workbench.tui.routed import Routed

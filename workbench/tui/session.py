@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.fingerprint import Fingerprint
-from workbench.index.job import Job
+from workbench.core.job import Job
 from workbench.tui import messages
 from workbench.tui.asking import Asking
 from workbench.tui.following import Following, followed_text

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import Chunk, ChunkRow
 
 _STEP = 2_000

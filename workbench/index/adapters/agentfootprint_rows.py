@@ -32,7 +32,7 @@ from workbench.index.model import (
 )
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import LengthAnswers
     from workbench.index.opening import SqliteFile
     from workbench.index.query import ListingQuery, SortBy

@@ -20,7 +20,7 @@ from workbench.tui.widgets.typed import Question, TypedLine
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import Chunk, IndexSource, Namespace
     from workbench.tui.recorded import OpenRecording
     from workbench.tui.routed import Routed

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from textual import on
 
+from workbench.core.job import Job
 from workbench.core.text import inert
-from workbench.index.job import Job
 from workbench.reindex.building import Stop
 from workbench.reindex.generations import RolledBack
 from workbench.reindex.model import Outcome, Plan, RunState

@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
 
+from workbench.core.job import Cancelled, Job
 from workbench.core.text import inert
-from workbench.index.job import Cancelled, Job
 from workbench.reindex.building import Stop
 from workbench.reindex.swapping import ChangedMeanwhile
 from workbench.tui.guide import BuildWatch, Guide, Step

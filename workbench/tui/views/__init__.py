@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from workbench.index.job import Job
+from workbench.core.job import Job
 from workbench.tui.actions import Action
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.state import Node, Source, Space

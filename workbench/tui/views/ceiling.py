@@ -12,8 +12,8 @@ from textual.timer import Timer
 
 from workbench.checkup.exact import ExactCut, exact_cut
 from workbench.checkup.report import ClippedChunk
+from workbench.core.job import Job
 from workbench.core.text import utf16_split
-from workbench.index.job import Job
 from workbench.index.model import Chunk, Namespace
 from workbench.tui.actions import Action, bindings_of
 from workbench.tui.clipping import Clipping, measure

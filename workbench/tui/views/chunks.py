@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.timer import Timer
 
 from workbench.checkup.exact import ExactCut, exact_cut
-from workbench.index.job import Job
+from workbench.core.job import Job
 from workbench.index.model import Chunk, ChunkRow, Namespace
 from workbench.index.query import Listing, ListingQuery, SortBy
 from workbench.tui.actions import Action, bindings_of

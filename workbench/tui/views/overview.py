@@ -15,7 +15,7 @@ from workbench.tui.views import Desk, PageView
 from workbench.tui.widgets.lines import look_of
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.index.model import Namespace
     from workbench.reindex.generations import NamespaceGenerations
 

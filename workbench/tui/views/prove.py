@@ -13,8 +13,8 @@ from workbench.tui.screens.menu import Choice, Menu
 if TYPE_CHECKING:
     from workbench.checkup.proof import Proof
     from workbench.checkup.report import NamespaceReport
+    from workbench.core.job import Job
     from workbench.embedders.configured import Configured
-    from workbench.index.job import Job
     from workbench.index.model import Namespace
     from workbench.tui.views import View
 

@@ -6,7 +6,7 @@ import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from workbench.index.job import Job
+from workbench.core.job import Job
 from workbench.tui.actions import Action, Place
 from workbench.tui.views import View
 from workbench.tui.widgets.typed import Question

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from workbench.index.job import Job
+from workbench.core.job import Job
 from workbench.tui.pages.replay_ledger import Tried, entries_of
 from workbench.tui.pages.replay_words import read_number, read_span, span_text, threshold_text
 from workbench.tui.views.replay_cursor import ReplayCursor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from workbench.index.job import Job
+from workbench.core.job import Job
 from workbench.tui.actions import Action, bindings_of
 from workbench.tui.pages.parts import Frame, Page
 from workbench.tui.pages.sizes import sizes_page

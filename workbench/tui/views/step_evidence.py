@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.index.job import Job
+from workbench.core.job import Job
 from workbench.tui.draw import Line, Tone, clip_middle, number, titled_rule
 from workbench.tui.pages.cut import cut_lines, cut_text, text_width
 from workbench.tui.pages.evidence import (

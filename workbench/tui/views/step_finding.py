@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from textual.timer import Timer
 
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.recordings.finding import Hit
     from workbench.tui.recorded import OpenRecording
     from workbench.tui.views.steps import Steps

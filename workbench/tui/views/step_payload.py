@@ -15,7 +15,7 @@ from workbench.tui.widgets.lines import look_of
 from workbench.tui.widgets.rows import HeadRows, RowList
 
 if TYPE_CHECKING:
-    from workbench.index.job import Job
+    from workbench.core.job import Job
     from workbench.recordings.finding import Hit
     from workbench.tui.copying import Copied
     from workbench.tui.recorded import OpenRecording, Recorded

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from workbench.index.job import Job
+from workbench.core.job import Job
 from workbench.index.model import MAX_LISTED, Namespace, UnusableRow
 from workbench.tui.actions import Action, Place, bindings_of
 from workbench.tui.pages.overview import overview
