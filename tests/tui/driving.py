@@ -119,6 +119,12 @@ async def driven(
         yield driver
 
 
+async def settled(pilot: Pilot[int]) -> None:
+    """Wait until nothing is being read; fails when that never comes."""
+    assert isinstance(pilot.app, WorkbenchApp)
+    await Driver(pilot.app, pilot).until_read()
+
+
 async def worked_off(pilot: Pilot[int]) -> None:
     """Wait until the app has worked off its messages, what these led to, and what waits for the next drawing.
 

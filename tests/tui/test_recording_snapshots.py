@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui import recording_scene as scene
-from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew, press_each
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew, press_each, settled
 from tests.tui.fakes import FakeReader
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.main import MainScreen
@@ -39,23 +39,17 @@ def picture(snap_compare: Picture) -> Picture:
 
 
 def _ready(on: str, keys: tuple[str, ...]) -> Callable[[Pilot[int]], Awaitable[None]]:
-    async def settle(pilot: Pilot[int], main: MainScreen) -> None:
-        for _ in range(1_000):
-            await pilot.pause(0.01)
-            if main.settled:
-                break
-
     async def run_before(pilot: Pilot[int]) -> None:
         main = pilot.app.screen
         assert isinstance(main, MainScreen)
-        await settle(pilot, main)
+        await settled(pilot)
         source = next(each for each in main.session.opened.sources.values() if each.path == on)
         tree = main.query_one(SourcesTree)
         tree.move_to(next(place for place, row in enumerate(tree.rows) if row.node.source == source.key))
         await pilot.pause()
         await press_each(pilot, *keys)
         await pilot.pause()
-        await settle(pilot, main)
+        await settled(pilot)
         await draw_anew(pilot)
 
     return run_before

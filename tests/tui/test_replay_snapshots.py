@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui import routing_scene as scene
-from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew
+from tests.tui.driving import LARGE_TERMINAL, SMALL_TERMINAL, draw_anew, settled
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.state import Node
@@ -37,24 +37,18 @@ def picture(snap_compare: Picture) -> Picture:
 
 
 def _ready(on: str, keys: tuple[str, ...]) -> Callable[[Pilot[int]], Awaitable[None]]:
-    async def settle(pilot: Pilot[int], main: MainScreen) -> None:
-        for _ in range(1_000):
-            await pilot.pause(0.01)
-            if main.settled:
-                break
-
     async def run_before(pilot: Pilot[int]) -> None:
         main = pilot.app.screen
         assert isinstance(main, MainScreen)
-        await settle(pilot, main)
+        await settled(pilot)
         source = next(each for each in main.session.opened.sources.values() if each.path == on)
         main.go_to(Node(source=source.key))
         await pilot.pause()
         await pilot.press("enter")
-        await settle(pilot, main)
+        await settled(pilot)
         for key in keys:
             await pilot.press(key)
-            await settle(pilot, main)
+            await settled(pilot)
         for view in main.query(ReplayView):
             assert not view.playing
         await draw_anew(pilot)
